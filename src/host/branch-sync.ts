@@ -1,0 +1,46 @@
+import { NOWHERE, positionOf, tipOf } from "../reducers/branch.ts";
+import { describeEntry } from "../reducers/describe-entry.ts";
+import type { EntryLike } from "../reducers/entry.ts";
+import type { EntryFact } from "../reducers/entry-fact.ts";
+import type { SessionState } from "../reducers/session-state.ts";
+
+/** The part of Pi's session manager that finding out about new entries needs. */
+export interface BranchSource {
+  getLeafId(): string | null;
+  getEntry(id: string): EntryLike | undefined;
+  getBranch(): EntryLike[];
+}
+
+export type BranchChange =
+  | { type: "none" }
+  | { type: "extended"; entries: EntryFact[] }
+  | { type: "replaced"; branch: EntryFact[] };
+
+/**
+ * What happened to Pi's branch since `session` was current. Pi's `getBranch()` is linear in session length, so
+ * this walks from the leaf to the known tip and costs the new entries only; a leaf that does not descend from
+ * the tip (tree navigation) reads the whole branch once.
+ */
+export function branchChange(source: BranchSource, session: SessionState): BranchChange {
+  const tip = tipOf(session.branch);
+  const added: EntryLike[] = [];
+  for (let id = source.getLeafId(); id !== tip; ) {
+    const entry = id === null ? undefined : source.getEntry(id);
+    if (!entry || positionOf(session.branch, entry.id) !== NOWHERE) {
+      return { type: "replaced", branch: describeBranch(source) };
+    }
+    added.push(entry);
+    id = entry.parentId ?? null;
+  }
+  if (added.length === 0) return { type: "none" };
+  return { type: "extended", entries: describeAll(added.reverse(), source) };
+}
+
+/** The facts of the whole current branch, root first. */
+export function describeBranch(source: BranchSource): EntryFact[] {
+  return describeAll(source.getBranch(), source);
+}
+
+function describeAll(entries: readonly EntryLike[], source: BranchSource): EntryFact[] {
+  return entries.map((entry) => describeEntry(entry, (id) => source.getEntry(id)));
+}

@@ -1,0 +1,150 @@
+import { existsSync } from "node:fs";
+import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import type { MemorySession, OpenMemory } from "./runtime.ts";
+
+/**
+ * The extension's entry. It is all that Pi loads at start-up, so it imports nothing: the engine (XState, RxJS,
+ * Immer, zod) comes in after the session has started. Nothing here may throw into Pi.
+ */
+export default function memoryLanes(pi: ExtensionAPI): void {
+  let current: Holder = newHolder();
+
+  /** The session's memory, loaded on first need. Undefined once closed, or when it could not be loaded. */
+  function memory(ctx: ExtensionContext): Promise<MemorySession | undefined> {
+    const holder = current;
+    clearTimeout(holder.warmUp);
+    holder.opening ??= loadOpenMemory()
+      .then((open) => (holder.closed ? undefined : open(pi, ctx, holder.reason, () => !holder.closed)))
+      .catch((error) => {
+        if (!holder.closed) tell(ctx, `Memory Lanes is off for this session: ${messageOf(error)}`);
+        return undefined;
+      });
+    return holder.opening;
+  }
+
+  /** Runs `act` after everything that came before it; the hook of Pi that calls this does not wait. */
+  function enqueue(ctx: ExtensionContext, act: (session: MemorySession) => void): void {
+    const holder = current;
+    void memory(ctx).then((session) => {
+      if (session && !holder.closed) act(session);
+    });
+  }
+
+  pi.on("session_start", (event, ctx) => {
+    current = newHolder(event.reason);
+    // Clocks, the warning about settings and the footer need the engine, but Pi's first answer comes first.
+    current.warmUp = setTimeout(() => enqueue(ctx, () => {}), WARM_UP_MS);
+    current.warmUp.unref();
+  });
+  pi.on("session_shutdown", async (event) => {
+    const holder = current;
+    clearTimeout(holder.warmUp);
+    const session = await settledNow(holder.opening);
+    session?.close(event.reason);
+    holder.closed = true;
+  });
+
+  pi.on("agent_start", (_event, ctx) => enqueue(ctx, (session) => session.agentStarted()));
+  pi.on("turn_end", (_event, ctx) => enqueue(ctx, (session) => session.turnEnded()));
+  pi.on("agent_settled", (event, ctx) => enqueue(ctx, (session) => session.agentSettled(event.aborted)));
+  pi.on("model_select", (_event, ctx) => enqueue(ctx, (session) => session.modelSelected()));
+  pi.on("session_tree", (_event, ctx) => enqueue(ctx, (session) => session.branchMoved()));
+  pi.on("session_before_compact", async (event, ctx) => (await memory(ctx))?.beforeCompact(event));
+  pi.on("session_compact", (_event, ctx) => enqueue(ctx, (session) => session.compacted()));
+  pi.on("session_compact_failed", (event, ctx) =>
+    enqueue(ctx, (session) => session.compactFailed(event.aborted, event.errorMessage)),
+  );
+
+  pi.registerTool({
+    name: "recall",
+    label: "Recall",
+    description:
+      "Read the exact source behind one memory id: the 12 hex digits in brackets at the start of a line of compacted memory. Gives the observation or reflection with that id and the original messages it was made from. It is a look-up by id, not a search.",
+    promptSnippet: "Read the exact original messages behind a memory id from compacted memory",
+    promptGuidelines: [
+      "Before you act on a detail from compacted memory, or when asked why you believe it, call recall with the id at the start of that line.",
+    ],
+    parameters: RECALL_PARAMETERS,
+    async execute(_callId, params, _signal, _onUpdate, ctx) {
+      const session = await memory(ctx);
+      if (!session) throw new Error("Memory Lanes could not be loaded, so nothing can be recalled.");
+      return session.recall(params);
+    },
+  });
+
+  pi.registerCommand("om:status", {
+    description: "Memory: counts, clocks, lanes, problems and cost",
+    handler: async (_args, ctx) => (await memory(ctx))?.showStatus(ctx),
+  });
+  pi.registerCommand("om:view", {
+    description: "Memory: what the agent sees (or: full; add copy for the clipboard)",
+    getArgumentCompletions: (prefix) => completions(VIEW_ARGUMENTS, prefix),
+    handler: async (args, ctx) => (await memory(ctx))?.showView(args, ctx),
+  });
+}
+
+/** One session's memory on its way from not loaded to closed. */
+interface Holder {
+  reason: string;
+  opening: Promise<MemorySession | undefined> | undefined;
+  warmUp: NodeJS.Timeout | undefined;
+  closed: boolean;
+}
+
+function newHolder(reason = "startup"): Holder {
+  return { reason, opening: undefined, warmUp: undefined, closed: false };
+}
+
+/** Long enough that Pi has answered its first request, short enough that nobody waits for the footer. */
+const WARM_UP_MS = 400;
+
+const RECALL_PARAMETERS = {
+  type: "object",
+  properties: {
+    id: { type: "string", description: "The 12-digit hex id of the memory line" },
+    page: { type: "integer", minimum: 1, description: "Which page of a long result (default 1)" },
+    maxTokens: {
+      type: "integer",
+      minimum: 100,
+      description: "About how many tokens one page may have (default 8000)",
+    },
+  },
+  required: ["id"],
+} as const;
+
+const VIEW_ARGUMENTS = [
+  { value: "full", label: "full", description: "The whole ledger at the branch tip" },
+  { value: "copy", label: "copy", description: "Copy what the agent sees to the clipboard" },
+  { value: "full copy", label: "full copy", description: "Copy the whole ledger to the clipboard" },
+];
+
+function completions<T extends { value: string }>(items: T[], prefix: string): T[] | null {
+  const matching = items.filter(({ value }) => value.startsWith(prefix.trimStart()));
+  return matching.length > 0 ? matching : null;
+}
+
+/** Takes the source when it is there (a checkout), the build otherwise (the npm package ships no source). */
+async function loadOpenMemory(): Promise<OpenMemory> {
+  const source = new URL("./runtime.ts", import.meta.url);
+  const module: { openMemory: OpenMemory } = existsSync(source)
+    ? await import("./runtime.ts")
+    : await import(new URL("../../dist/runtime.js", import.meta.url).href);
+  return module.openMemory;
+}
+
+/** The value of a promise that is settled already; undefined for one that is still under way. */
+async function settledNow<T>(promise: Promise<T> | undefined): Promise<T | undefined> {
+  return Promise.race([promise, Promise.resolve(undefined).then(() => undefined)]);
+}
+
+function tell(ctx: ExtensionContext, message: string): void {
+  try {
+    if (ctx.hasUI) ctx.ui.notify(message, "warning");
+  } catch {
+    // The session was replaced meanwhile: there is nobody left to tell.
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,192 @@
+import {
+  CONFIG_DIR_NAME,
+  copyToClipboard,
+  type ExtensionAPI,
+  type ExtensionContext,
+  getAgentDir,
+  type SessionBeforeCompactEvent,
+} from "@earendil-works/pi-coding-agent";
+import { requestCompaction } from "../effects/compaction.ts";
+import { noticeFor } from "../effects/notices.ts";
+import { createWorkerRuns } from "../effects/worker-runs.ts";
+import type { World } from "../effects/world.ts";
+import { createEngine, type Step } from "../machines/engine.ts";
+import { EVENT_VERSION, type EngineEvent, type Unstamped } from "../machines/events.ts";
+import { planFold } from "../reducers/compaction-plan.ts";
+import type { EntryLookup } from "../reducers/entry.ts";
+import { recallFrom, renderRecall } from "../reducers/recall.ts";
+import { branchChange, describeBranch } from "./branch-sync.ts";
+import { type ViewMode, memoryView } from "./memory-view.ts";
+import { loadSettings, settingsWarning } from "./settings.ts";
+import { statusReport } from "./status-report.ts";
+import { workerModelOf } from "./worker-model.ts";
+
+/** The memory of one open Pi session: what the extension's hooks, commands and tool call. */
+export type MemorySession = Awaited<ReturnType<OpenMemory>>;
+export type OpenMemory = typeof openMemory;
+
+/**
+ * Opens memory for a session. From here on the engine decides and this module only carries facts in and commands
+ * out. `isOpen` turns false when Pi closes the session, after which `pi` and `ctx` must not be touched.
+ */
+export function openMemory(pi: ExtensionAPI, ctx: ExtensionContext, reason: string, isOpen: () => boolean) {
+  const engine = createEngine();
+  const manager = ctx.sessionManager;
+  const lookup: EntryLookup = (id) => manager.getEntry(id);
+  const { settings, problems } = loadSettings({
+    agentDir: getAgentDir(),
+    cwd: ctx.cwd,
+    configDirName: CONFIG_DIR_NAME,
+    projectTrusted: ctx.isProjectTrusted(),
+    env: process.env,
+  });
+  let seq = 0;
+
+  function report(event: Unstamped): void {
+    seq++;
+    engine.dispatch({ v: EVENT_VERSION, seq, at: new Date().toISOString(), ...event } as EngineEvent);
+  }
+
+  function sync(): void {
+    const change = branchChange(manager, engine.state.session);
+    if (change.type === "extended") report({ type: "branch.extended", entries: change.entries });
+    else if (change.type === "replaced") report({ type: "branch.replaced", branch: change.branch });
+  }
+
+  const world: World = {
+    state: () => engine.state,
+    lookup,
+    isOpen,
+    sync,
+    append(customType, data) {
+      pi.appendEntry(customType, data);
+      sync();
+    },
+    report,
+    workerModel: () => workerModelOf(ctx, settings.model),
+    compact: (handlers) => ctx.compact(handlers),
+    notify: (message, level) => {
+      if (isOpen() && ctx.hasUI) ctx.ui.notify(message, level);
+    },
+    now: () => Date.now(),
+  };
+  const runs = createWorkerRuns(world);
+
+  function act(step: Step): void {
+    for (const command of step.commands) {
+      if (command.type === "startRun") runs.start(command);
+      else if (command.type === "abortRun") runs.abort(command.runId);
+      else if (command.type === "requestCompaction") requestCompaction(world);
+      else {
+        const notice = noticeFor(command, step.event, settings);
+        if (notice) world.notify(notice.message, notice.level);
+      }
+    }
+  }
+  engine.steps$.subscribe({
+    next: act,
+    error: (error) =>
+      world.notify(`Memory Lanes stopped for this session: ${error instanceof Error ? error.message : error}`, "warning"),
+  });
+
+  report({
+    type: "session.opened",
+    reason,
+    sessionId: manager.getSessionId(),
+    settings,
+    ...contextWindowOf(ctx),
+    branch: describeBranch(manager),
+  });
+  const warning = settingsWarning(problems);
+  if (warning) world.notify(warning, "warning");
+
+  /** Facts that a hook of Pi brings: first what it appended, then what it is. */
+  function hear(event: Unstamped): void {
+    sync();
+    report(event);
+  }
+
+  return {
+    agentStarted: () => hear({ type: "agent.started" }),
+    turnEnded: () => hear({ type: "turn.ended" }),
+    agentSettled: (aborted: boolean) => hear({ type: "agent.settled", aborted }),
+    modelSelected: () => hear({ type: "model.selected", ...contextWindowOf(ctx) }),
+    branchMoved: sync,
+
+    /** Answers Pi's compaction from the ledger; nothing when memory is empty, so that Pi does it. */
+    beforeCompact(event: SessionBeforeCompactEvent) {
+      hear({ type: "compaction.started", reason: event.reason });
+      const { session } = engine.state;
+      const { firstKeptEntryId, tokensBefore } = event.preparation;
+      const plan = planFold(session.branch, session.ledger, firstKeptEntryId, settings, lookup);
+      if (!plan) return undefined;
+      const { unobserved: _, ...compaction } = plan;
+      return { compaction: { ...compaction, tokensBefore } };
+    },
+    compacted() {
+      sync();
+      const folded = engine.state.session.ledger.latestCompaction?.folded ?? false;
+      report({ type: "compaction.finished", folded });
+    },
+    compactFailed: (aborted: boolean, message: string | undefined) =>
+      hear({
+        type: "compaction.failed",
+        failure: { kind: aborted ? "cancelled" : "failed", message: message ?? "cancelled" },
+      }),
+
+    recall({ id, page, maxTokens }: { id: string; page?: number; maxTokens?: number }) {
+      sync();
+      const recalled = recallFrom(engine.state.session, lookup, id.trim().replace(/^\[|\]$/g, "").toLowerCase());
+      const rendered = renderRecall(recalled, { page, maxTokens });
+      return {
+        content: [{ type: "text" as const, text: rendered.text }],
+        details: { id: recalled.id, page: rendered.page, pages: rendered.pages },
+        isError: !recalled.observation && !recalled.reflection,
+      };
+    },
+
+    showStatus(command: ExtensionContext) {
+      sync();
+      const model = world.workerModel();
+      const report = statusReport({
+        state: engine.state,
+        lanes: engine.lanes,
+        lookup,
+        problems,
+        workerModel: "access" in model ? `${model.access.model.provider}/${model.access.model.id}` : model.problem,
+      });
+      show(command, report);
+    },
+    async showView(args: string, command: ExtensionContext) {
+      sync();
+      const words = args.split(/\s+/).filter((word) => word !== "");
+      const unknown = words.find((word) => word !== "full" && word !== "copy");
+      if (unknown) {
+        show(command, `/om:view does not know "${unknown}". Use /om:view, /om:view full, and copy after either.`);
+        return;
+      }
+      const mode: ViewMode = words.includes("full") ? "full" : "visible";
+      const text = memoryView(engine.state.session, lookup, mode);
+      if (!words.includes("copy")) return show(command, text);
+      await copyToClipboard(text);
+      show(command, `Copied ${mode} memory to the clipboard.`);
+    },
+
+    close(closing: string) {
+      report({ type: "session.closed", reason: closing });
+      engine.stop();
+    },
+  };
+}
+
+function contextWindowOf(ctx: ExtensionContext): { contextWindow?: number } {
+  const contextWindow = ctx.model?.contextWindow;
+  return contextWindow ? { contextWindow } : {};
+}
+
+/** Shows text where the mode has a place for it: a notice in TUI and RPC, a standard stream elsewhere. */
+function show(ctx: ExtensionContext, text: string): void {
+  if (ctx.hasUI) ctx.ui.notify(text, "info");
+  // In JSON mode standard output belongs to the protocol.
+  else (ctx.mode === "json" ? process.stderr : process.stdout).write(`${text}\n`);
+}

@@ -1,0 +1,158 @@
+import { assign, emit, setup } from "xstate";
+import { backoffTokens } from "./backoff.ts";
+import type { Command } from "./commands.ts";
+import type { CompactionReading } from "./readings.ts";
+
+export type CompactionLaneEvent = { reading: CompactionReading } & (
+  | { type: "reading" }
+  /** `agent_settled`: nothing runs any more, so a compaction interrupts nobody. */
+  | { type: "trigger" }
+  /** Another sign that the agent goes on: a compaction cannot be in progress. */
+  | { type: "boundary" }
+  | { type: "compactionStarted" }
+  | { type: "compactionFinished" }
+  | { type: "compactionFailed" }
+);
+
+export interface CompactionContext {
+  requests: number;
+  runId: string | null;
+  /** Failures in a row */
+  failures: number;
+  /** Source tokens of the branch at the last failure */
+  totalAtFailure: number;
+  /** A trigger came while the observer was behind */
+  triggered: boolean;
+}
+
+const compactionSetup = setup({
+  types: { context: {} as CompactionContext, events: {} as CompactionLaneEvent, emitted: {} as Command },
+  guards: {
+    isPassive: ({ event }) => event.reading.passive,
+    isActive: ({ event }) => !event.reading.passive,
+    isDue: ({ event }) => isCompactionDue(event.reading),
+    isNotDue: ({ event }) => !isCompactionDue(event.reading),
+    isObserverBehind: ({ event }) => event.reading.observerBehind,
+    mayGoAheadNow: ({ context, event: { reading } }) =>
+      context.triggered && reading.agentIdle && !reading.observerBehind,
+    isDueWithNewTokens: ({ context, event: { reading } }) =>
+      isCompactionDue(reading) &&
+      Math.abs(reading.total - context.totalAtFailure) >= backoffTokens(context.failures, reading.threshold),
+    isFirstFailureOfOurs: ({ context }) => context.runId !== null && context.failures === 0,
+  },
+  actions: {
+    nameRun: assign(({ context }) => ({
+      requests: context.requests + 1,
+      runId: `compaction-${context.requests + 1}`,
+      triggered: false,
+    })),
+    requestCompaction: emit(({ context }) => ({ type: "requestCompaction", runId: context.runId ?? "" })),
+    rememberTrigger: assign({ triggered: true }),
+    forgetTrigger: assign({ triggered: false }),
+    rememberSuccess: assign({ failures: 0, runId: null }),
+    rememberFailure: assign(({ context, event }) => ({
+      failures: context.failures + 1,
+      totalAtFailure: event.reading.total,
+      runId: null,
+    })),
+    tellFailed: emit(({ context }) => ({
+      type: "notify",
+      level: "warning",
+      lane: "compaction",
+      about: "failed",
+      runId: context.runId ?? "",
+    })),
+  },
+});
+
+const onFailure = [
+  { guard: "isFirstFailureOfOurs", target: ".backingOff", actions: ["tellFailed", "rememberFailure"] },
+  { target: ".backingOff", actions: "rememberFailure" },
+] as const;
+
+/**
+ * Asks Pi to compact when the clock says so and the agent has settled. A compaction that Pi or the user
+ * started counts like one of ours. States and rules: DESIGN 6.
+ */
+export const compactionLane = compactionSetup.createMachine({
+  id: "compaction",
+  context: { requests: 0, runId: null, failures: 0, totalAtFailure: 0, triggered: false },
+  initial: "idle",
+  on: {
+    compactionStarted: ".compacting",
+    compactionFinished: { target: ".coolingDown", actions: "rememberSuccess" },
+    compactionFailed: onFailure,
+  },
+  states: {
+    passive: {
+      description: "Proactive work is off.",
+      on: { reading: { guard: "isActive", target: "idle" } },
+    },
+    idle: {
+      description: "The clock is below its threshold.",
+      on: {
+        reading: [
+          { guard: "isPassive", target: "passive" },
+          { guard: "isDue", target: "due" },
+        ],
+      },
+    },
+    due: {
+      description: "The clock is at its threshold; compaction waits for the agent to settle.",
+      exit: "forgetTrigger",
+      on: {
+        reading: [
+          { guard: "isPassive", target: "passive" },
+          { guard: "isNotDue", target: "idle" },
+          { guard: "mayGoAheadNow", target: "requested" },
+        ],
+        trigger: [{ guard: "isObserverBehind", actions: "rememberTrigger" }, { target: "requested" }],
+      },
+    },
+    requested: {
+      description: "Pi has been asked to compact.",
+      entry: ["nameRun", "requestCompaction"],
+      on: {
+        // The agent ran and settled again: Pi lost the request. Without this the lane would wait for ever.
+        trigger: { target: "backingOff", actions: "rememberFailure" },
+      },
+    },
+    compacting: {
+      description: "A compaction is in progress, whoever started it.",
+      on: {
+        // Pi never runs the agent while it compacts, so this one ended without a word.
+        trigger: { target: "backingOff", actions: "rememberFailure" },
+        boundary: { target: "backingOff", actions: "rememberFailure" },
+      },
+    },
+    coolingDown: {
+      description: "A compaction stands; another one needs new source tokens.",
+      on: {
+        reading: [
+          { guard: "isPassive", target: "passive" },
+          { guard: "isDue", target: "due" },
+        ],
+      },
+    },
+    backingOff: {
+      description: "The last compaction failed; another try needs new source tokens.",
+      on: {
+        reading: [
+          { guard: "isPassive", target: "passive" },
+          { guard: "isNotDue", target: "idle" },
+          { guard: "isDueWithNewTokens", target: "due" },
+        ],
+      },
+    },
+  },
+});
+
+/**
+ * Due at the threshold, but never twice for the same tail: when what the last compaction kept is itself at
+ * the threshold, a whole threshold of new source tokens must come first (DESIGN 6).
+ */
+export function isCompactionDue(reading: CompactionReading): boolean {
+  const retainedTail = reading.clock - reading.sinceCompaction;
+  if (reading.clock < reading.threshold) return false;
+  return retainedTail < reading.threshold || reading.sinceCompaction >= reading.threshold;
+}

@@ -1,0 +1,109 @@
+import { z } from "zod";
+import { clocksOfSession, hasUnreflectedCoverage, type SessionState } from "../reducers/session-state.ts";
+import { isPoolOverTarget } from "../reducers/pool.ts";
+import { NOWHERE, tokensAfter } from "../reducers/branch.ts";
+import { compactionThreshold, type Settings } from "../reducers/settings.ts";
+
+/** The lanes, in the order in which the scheduler wakes them. */
+export const LANES = ["observer", "reflectDrop", "compaction"] as const;
+export type LaneName = (typeof LANES)[number];
+
+export const WORKERS = ["observer", "reflector", "dropper"] as const;
+export const WorkerSchema = z.enum(WORKERS);
+export type Worker = z.infer<typeof WorkerSchema>;
+
+/** What every lane is told when it is woken: the event's time, and its clock against its threshold. */
+export interface Reading {
+  /** Event time in milliseconds since the epoch: the only time a lane knows. */
+  readonly at: number;
+  readonly passive: boolean;
+  /** Source tokens on the lane's clock */
+  readonly clock: number;
+  /** Source tokens at which the lane is due */
+  readonly threshold: number;
+}
+
+/** For the observer and the reflect/drop lane. */
+export interface WorkReading extends Reading {
+  /** Branch position of the lane's coverage: it moves when something was recorded or the branch changed. */
+  readonly coverage: number;
+  /** Observer: there are unobserved source tokens. Reflect/drop: observations cover what no reflection does. */
+  readonly hasWork: boolean;
+  /** Reflect/drop only: the observer is due or running. */
+  readonly heldBack: boolean;
+  readonly poolOverTarget: boolean;
+}
+
+export interface CompactionReading extends Reading {
+  /** Source tokens since the latest compaction entry */
+  readonly sinceCompaction: number;
+  /** All source tokens of the branch: how the lane sees that new ones came */
+  readonly total: number;
+  readonly agentIdle: boolean;
+  /**
+   * The observer is about to cover a stretch that is too long to be kept verbatim: a cut made now would lose
+   * it, one made after the run will not.
+   */
+  readonly observerBehind: boolean;
+}
+
+/** What the readings are taken from. */
+export interface Readable {
+  readonly session: SessionState;
+  readonly settings: Settings;
+  /** The session model's context window in tokens, when it is known. */
+  readonly contextWindow: number | undefined;
+}
+
+/** Facts about the other lanes and the agent that arbitration needs. */
+export interface Surroundings {
+  /** Event time in milliseconds since the epoch */
+  readonly at: number;
+  readonly observerBusy: boolean;
+  readonly agentIdle: boolean;
+}
+
+/** The observer lane's reading. All readings cost the same at any session length. */
+export function readObserver({ session, settings }: Readable, { at }: Surroundings): WorkReading {
+  const { branch, ledger } = session;
+  const clock = tokensAfter(branch, ledger.watermarks.observe);
+  return {
+    at,
+    passive: settings.passive,
+    clock,
+    threshold: settings.observeAfterTokens,
+    coverage: ledger.watermarks.observe,
+    hasWork: clock > 0,
+    heldBack: false,
+    poolOverTarget: false,
+  };
+}
+
+export function readReflectDrop({ session, settings }: Readable, around: Surroundings): WorkReading {
+  const { branch, ledger } = session;
+  return {
+    at: around.at,
+    passive: settings.passive,
+    clock: tokensAfter(branch, ledger.watermarks.reflect),
+    threshold: settings.reflectAfterTokens,
+    coverage: ledger.watermarks.reflect,
+    hasWork: hasUnreflectedCoverage(session),
+    heldBack: around.observerBusy,
+    poolOverTarget: isPoolOverTarget(ledger, settings),
+  };
+}
+
+export function readCompaction(readable: Readable, around: Surroundings): CompactionReading {
+  const { session, settings, contextWindow } = readable;
+  const clocks = clocksOfSession(session);
+  return {
+    at: around.at,
+    passive: settings.passive,
+    clock: clocks.compact,
+    threshold: compactionThreshold(settings, contextWindow),
+    sinceCompaction: clocks.sinceCompaction,
+    total: tokensAfter(session.branch, NOWHERE),
+    agentIdle: around.agentIdle,
+    observerBehind: around.observerBusy && clocks.observe > settings.compactionGapMaxTokens,
+  };
+}

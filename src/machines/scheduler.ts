@@ -1,0 +1,104 @@
+import { emit, setup } from "xstate";
+import type { LaneName } from "./readings.ts";
+
+/** What the scheduler is told: one event for each kind of thing that can move a lane. */
+export type SchedulerEvent =
+  | { type: "opened" }
+  | { type: "closed" }
+  /** Clocks, settings or coverage may have moved. */
+  | { type: "moved" }
+  /** `turn_end` or `agent_start` */
+  | { type: "workMayStart" }
+  /** `agent_settled` */
+  | { type: "settled" }
+  | { type: "demanded"; lane: LaneName }
+  | { type: "runFinished"; lane: LaneName }
+  | { type: "compactionStarted" }
+  | { type: "compactionFinished" }
+  | { type: "compactionFailed" };
+
+/** The lane events that the scheduler can send. */
+export type WakeAs =
+  | "reading"
+  | "trigger"
+  | "boundary"
+  | "demand"
+  | "result"
+  | "closing"
+  | "compactionStarted"
+  | "compactionFinished"
+  | "compactionFailed";
+
+export interface Wake {
+  type: "wake";
+  lane: LaneName;
+  as: WakeAs;
+}
+
+const schedulerSetup = setup({
+  types: { context: {} as Record<string, never>, events: {} as SchedulerEvent, emitted: {} as Wake },
+  actions: {
+    wake: emit((_, { lane, as }: { lane: LaneName; as: WakeAs }) => ({ type: "wake", lane, as })),
+    wakeDemanded: emit(({ event }) => ({
+      type: "wake",
+      lane: event.type === "demanded" ? event.lane : "observer",
+      as: "demand",
+    })),
+    wakeFinished: emit(({ event }) => ({
+      type: "wake",
+      lane: event.type === "runFinished" ? event.lane : "observer",
+      as: "result",
+    })),
+  },
+});
+
+const wake = (lane: LaneName, as: WakeAs) => ({ type: "wake", params: { lane, as } }) as const;
+
+/** Lets every lane see the new readings, the observer first: the others look at what it does. */
+const readAll = [wake("observer", "reading"), wake("reflectDrop", "reading"), wake("compaction", "reading")];
+
+/**
+ * Arbitrates the lanes: which lane hears of what, and in which order. While no session is open only results
+ * get through, so that a run which outlives its session still ends.
+ */
+export const schedulerMachine = schedulerSetup.createMachine({
+  id: "scheduler",
+  context: {},
+  initial: "closed",
+  states: {
+    closed: {
+      description: "No session is open: nothing starts.",
+      on: {
+        opened: { target: "open", actions: readAll },
+        runFinished: { actions: "wakeFinished" },
+      },
+    },
+    open: {
+      description: "A session is open.",
+      on: {
+        opened: { actions: readAll },
+        closed: {
+          target: "closed",
+          actions: [wake("observer", "closing"), wake("reflectDrop", "closing")],
+        },
+        moved: { actions: readAll },
+        workMayStart: {
+          actions: [
+            wake("observer", "reading"),
+            wake("observer", "trigger"),
+            wake("reflectDrop", "reading"),
+            wake("reflectDrop", "trigger"),
+            wake("compaction", "boundary"),
+            wake("compaction", "reading"),
+          ],
+        },
+        settled: { actions: [...readAll, wake("compaction", "trigger")] },
+        demanded: { actions: "wakeDemanded" },
+        runFinished: { actions: ["wakeFinished", ...readAll] },
+        compactionStarted: { actions: wake("compaction", "compactionStarted") },
+        compactionFinished: { actions: [wake("compaction", "compactionFinished"), ...readAll] },
+        compactionFailed: { actions: [wake("compaction", "compactionFailed"), ...readAll] },
+      },
+    },
+  },
+});

@@ -1,0 +1,137 @@
+import { assign, emit, raise, setup } from "xstate";
+import { backoffDelay } from "./backoff.ts";
+import type { Command } from "./commands.ts";
+import type { WorkReading, Worker } from "./readings.ts";
+import type { RunResult } from "./run-result.ts";
+
+/** What a worker lane is told. Every event carries the reading that the lane decides by. */
+export type WorkLaneEvent = { reading: WorkReading } & (
+  | { type: "reading" }
+  /** `turn_end` or `agent_start`: work that is due may start. */
+  | { type: "trigger" }
+  /** The user asked for a run now. */
+  | { type: "demand" }
+  | { type: "result"; result: RunResult }
+  /** The session is about to be closed. */
+  | { type: "closing" }
+);
+
+export interface WorkContext {
+  /** Prefix of this lane's run ids */
+  lane: "observer" | "reflectDrop";
+  runs: number;
+  runId: string | null;
+  /** Failures in a row */
+  failures: number;
+  /** Event time in milliseconds before which the lane does not try again */
+  retryAt: number;
+  /** The lane's clock and coverage when the current or last run started */
+  clockAtStart: number;
+  coverageAtStart: number;
+  /** Last entry of a range that the observer judged empty */
+  emptyThroughId: string | null;
+  /** A trigger came while the lane was held back */
+  triggered: boolean;
+}
+
+export function initialWorkContext(lane: WorkContext["lane"]): WorkContext {
+  return {
+    lane,
+    runs: 0,
+    runId: null,
+    failures: 0,
+    retryAt: 0,
+    clockAtStart: 0,
+    coverageAtStart: -1,
+    emptyThroughId: null,
+    triggered: false,
+  };
+}
+
+/** The words that both worker lanes' charts are written in. */
+export const workLane = setup({
+  types: { context: {} as WorkContext, events: {} as WorkLaneEvent, emitted: {} as Command },
+  guards: {
+    isPassive: ({ event }) => event.reading.passive,
+    isActive: ({ event }) => !event.reading.passive,
+    hasWork: ({ event }) => event.reading.hasWork,
+    isDue: ({ event }) => isDue(event.reading),
+    isNotDue: ({ event }) => !isDue(event.reading),
+    isHeldBack: ({ event }) => event.reading.heldBack,
+    wasTriggeredAndIsFree: ({ context, event }) => context.triggered && !event.reading.heldBack,
+    /** An empty result stands until a whole threshold of new source tokens, or until coverage moves. */
+    hasCooledDown: ({ context, event: { reading } }) =>
+      reading.clock >= context.clockAtStart + reading.threshold || reading.coverage !== context.coverageAtStart,
+    mayRetry: ({ context, event }) => event.reading.at >= context.retryAt,
+    recorded: ({ context, event }) => outcomeOf(context, event) === "recorded",
+    recordedAndPoolOverTarget: ({ context, event }) =>
+      outcomeOf(context, event) === "recorded" && event.reading.poolOverTarget,
+    foundNothing: ({ context, event }) => outcomeOf(context, event) === "empty",
+    failed: ({ context, event }) => outcomeOf(context, event) === "failed",
+    /** Only the first failure of a row is worth a warning. */
+    isFirstFailure: ({ context, event }) =>
+      outcomeOf(context, event) === "failed" && context.failures === 0,
+    /** Stale (its session or branch is gone) or aborted: nothing was appended and nothing is to be said. */
+    isVoid: ({ context, event }) => ["stale", "aborted"].includes(outcomeOf(context, event) ?? ""),
+  },
+  actions: {
+    nameRun: assign(({ context, event }) => ({
+      runs: context.runs + 1,
+      runId: `${context.lane}-${context.runs + 1}`,
+      clockAtStart: event.reading.clock,
+      coverageAtStart: event.reading.coverage,
+      triggered: false,
+    })),
+    startRun: emit(({ context }, { worker }: { worker: Worker }) => ({
+      type: "startRun",
+      runId: context.runId ?? "",
+      worker,
+      failures: context.failures,
+      emptyThroughId: context.emptyThroughId,
+    })),
+    abortRun: emit(({ context }) => ({ type: "abortRun", runId: context.runId ?? "" })),
+    endRun: assign({ runId: null }),
+    rememberTrigger: assign({ triggered: true }),
+    forgetTrigger: assign({ triggered: false }),
+    rememberSuccess: assign({ failures: 0, retryAt: 0, emptyThroughId: null }),
+    rememberEmptyRange: assign(({ event }) => ({
+      failures: 0,
+      retryAt: 0,
+      emptyThroughId: event.type === "result" ? event.result.throughId : null,
+    })),
+    rememberFailure: assign(({ context, event }) => ({
+      failures: context.failures + 1,
+      retryAt: event.reading.at + backoffDelay(context.failures + 1),
+    })),
+    tellRecorded: emit(({ context, event }) => ({
+      type: "notify",
+      level: "info",
+      lane: context.lane,
+      about: "recorded",
+      runId: endedRunOf(event),
+    })),
+    tellFailed: emit(({ context, event }) => ({
+      type: "notify",
+      level: "warning",
+      lane: context.lane,
+      about: "failed",
+      runId: endedRunOf(event),
+    })),
+    /** Lets the same trigger that ends a back-off start the run. */
+    passTriggerOn: raise(({ event }) => ({ type: "trigger", reading: event.reading })),
+  },
+});
+
+function isDue(reading: WorkReading): boolean {
+  return reading.clock >= reading.threshold && reading.hasWork;
+}
+
+/** The context's run id is gone by now: a state's exit comes before its transition's actions. */
+function endedRunOf(event: WorkLaneEvent): string {
+  return event.type === "result" ? event.result.runId : "";
+}
+
+/** The outcome of the lane's own current run; a result of any other run is none of its business. */
+function outcomeOf(context: WorkContext, event: WorkLaneEvent): RunResult["outcome"] | undefined {
+  return event.type === "result" && event.result.runId === context.runId ? event.result.outcome : undefined;
+}

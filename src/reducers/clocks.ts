@@ -1,0 +1,29 @@
+import { type Branch, NOWHERE, tokensAfter, tokensThrough } from "./branch.ts";
+import type { Ledger } from "./ledger.ts";
+
+/** The raw-token clocks of a branch, in source tokens (DESIGN 4). */
+export interface Clocks {
+  /** since the furthest observation coverage */
+  observe: number;
+  /** since the furthest reflection coverage */
+  reflect: number;
+  /** since the furthest drop coverage; shown, never waited for */
+  drop: number;
+  /** since the latest compaction's first kept entry, inclusive */
+  compact: number;
+  /** since the latest compaction entry itself */
+  sinceCompaction: number;
+}
+
+/** Reads all clocks. O(1) but for the binary search over the context edits in force. */
+export function clocksOf(branch: Branch, ledger: Ledger): Clocks {
+  const compaction = ledger.latestCompaction;
+  const total = tokensThrough(branch, branch.length - 1);
+  return {
+    observe: tokensAfter(branch, ledger.watermarks.observe),
+    reflect: tokensAfter(branch, ledger.watermarks.reflect),
+    drop: tokensAfter(branch, ledger.watermarks.drop),
+    compact: compaction ? total - tokensThrough(branch, compaction.cut - 1) : total,
+    sinceCompaction: tokensAfter(branch, compaction?.entry ?? NOWHERE),
+  };
+}

@@ -1,0 +1,104 @@
+import {
+  type Branch,
+  idAt,
+  isSourceAt,
+  kindAt,
+  NOWHERE,
+  nextSource,
+  positionOf,
+  tokensAt,
+  tokensThrough,
+} from "./branch.ts";
+import { isValidCutKind } from "./describe-entry.ts";
+import type { EntryLookup } from "./entry.ts";
+import type { Ledger } from "./ledger.ts";
+import { FOLDED, type MemoryDetails } from "./ledger-entries.ts";
+import { CUT_EVERYTHING, resolveSelection, selectForCompaction } from "./projections.ts";
+import type { Settings } from "./settings.ts";
+import { renderSummary, type Unobserved } from "./summary.ts";
+
+export interface CompactionPlan {
+  /** The first entry to keep: the proposed one, or an earlier one when unobserved entries are kept with it. */
+  firstKeptEntryId: string;
+  summary: string;
+  details: MemoryDetails;
+  unobserved: Unobserved;
+}
+
+export type CompactionSettings = Pick<
+  Settings,
+  "observationsPoolMaxTokens" | "foldPolicy" | "compactionGapMaxTokens"
+>;
+
+/**
+ * What our compaction hook answers to a proposed cut, or undefined when memory is empty and Pi's own
+ * summariser should do it. No model, no waiting: it only reads what the ledger holds.
+ */
+export function planFold(
+  branch: Branch,
+  ledger: Ledger,
+  firstKeptEntryId: string,
+  settings: CompactionSettings,
+  lookup: EntryLookup,
+): CompactionPlan | undefined {
+  const proposed = positionOf(branch, firstKeptEntryId);
+  const end = proposed === NOWHERE ? branch.length : proposed;
+  const cut = keepUnobserved(branch, ledger, end, settings.compactionGapMaxTokens);
+  const moved = cut < end;
+  const selection = selectForCompaction(
+    ledger,
+    proposed === NOWHERE && !moved ? CUT_EVERYTHING : cut,
+    settings,
+  );
+  const projection = resolveSelection(selection, branch, lookup);
+  const unobserved = unobservedBefore(branch, ledger, cut);
+  const summary = renderSummary(projection, unobserved);
+  if (summary === "") return undefined;
+  return {
+    firstKeptEntryId: (moved ? idAt(branch, cut) : undefined) ?? firstKeptEntryId,
+    summary,
+    details: { type: FOLDED, version: 1, fullFold: selection.fullFold, ...projection },
+    unobserved,
+  };
+}
+
+/**
+ * The cut, moved back so that source entries which no observation covers stay verbatim, if that keeps at
+ * most `gapMaxTokens` more (DESIGN 5, "No unobserved hole"). What an earlier compaction already cut stays cut.
+ */
+function keepUnobserved(branch: Branch, ledger: Ledger, end: number, gapMaxTokens: number): number {
+  const alreadyCut = ledger.latestCompaction?.cut ?? 0;
+  const unobserved = nextSource(branch, Math.max(ledger.watermarks.observe, alreadyCut - 1));
+  if (unobserved === NOWHERE || unobserved >= end) return end;
+  const cut = validCutAtOrBefore(branch, unobserved, alreadyCut);
+  if (cut === NOWHERE) return end;
+  const extra = tokensThrough(branch, end - 1) - tokensThrough(branch, cut - 1);
+  return extra <= gapMaxTokens ? cut : end;
+}
+
+function validCutAtOrBefore(branch: Branch, position: number, lowest: number): number {
+  for (let at = position; at >= lowest; at--) if (isValidCut(branch, at)) return at;
+  return NOWHERE;
+}
+
+/** A cut may stand before any message but a tool result, and not between a tool call and its result. */
+function isValidCut(branch: Branch, position: number): boolean {
+  const kind = kindAt(branch, position);
+  if (kind === undefined || !isValidCutKind(kind)) return false;
+  for (let at = position; at < branch.length; at++) {
+    const later = kindAt(branch, at);
+    if (later === "assistant") return true;
+    if (later === "toolResult") return false;
+  }
+  return true;
+}
+
+function unobservedBefore(branch: Branch, ledger: Ledger, cut: number): Unobserved {
+  const unobserved = { entries: 0, tokens: 0 };
+  for (let at = ledger.watermarks.observe + 1; at < cut; at++) {
+    if (!isSourceAt(branch, at)) continue;
+    unobserved.entries++;
+    unobserved.tokens += tokensAt(branch, at);
+  }
+  return unobserved;
+}

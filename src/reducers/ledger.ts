@@ -1,0 +1,250 @@
+import { type Draft, produce } from "immer";
+import { type Branch, NOWHERE, positionOf } from "./branch.ts";
+import type { EntryFact, IgnoredReason, LedgerFact } from "./entry-fact.ts";
+import type { Relevance } from "./ledger-entries.ts";
+import { putRecord, type RecordIndex, recordById } from "./record-index.ts";
+
+/** Where an observation stands; its text stays in the session entry at position `entry`, item `index`. */
+export interface ObservationRef {
+  readonly id: string;
+  readonly tokens: number;
+  readonly relevance: Relevance;
+  /** Position of the earliest cited source entry on the branch, or `NOWHERE`. */
+  readonly firstSource: number;
+  /** Position of its batch's `coversUpToId`. */
+  readonly covers: number;
+  readonly entry: number;
+  readonly index: number;
+}
+
+export interface ReflectionRef {
+  readonly id: string;
+  readonly tokens: number;
+  readonly supports: readonly string[];
+  readonly covers: number;
+  readonly entry: number;
+  readonly index: number;
+}
+
+/** A tombstone; it may precede its observation. */
+export interface DropRef {
+  readonly id: string;
+  /** Position of the earliest `coversUpToId` of a drop of this id. */
+  readonly covers: number;
+  readonly entry: number;
+}
+
+/** A record of a ledger entry whose marker is not on the branch: no projection shows it, `recall` finds it. */
+export interface DanglingRef {
+  readonly kind: "observation" | "reflection";
+  readonly entry: number;
+  readonly index: number;
+}
+
+export interface CompactionRef {
+  readonly entry: number;
+  /** Position of the first kept entry; the compaction's own position when nothing before it is kept. */
+  readonly cut: number;
+  /** Its details are memory of ours. */
+  readonly folded: boolean;
+}
+
+export interface Watermarks {
+  readonly observe: number;
+  readonly reflect: number;
+  readonly drop: number;
+}
+
+/** The folded ledger of one branch: positions and counts only, so that it holds no text. */
+export interface Ledger {
+  readonly observations: RecordIndex<ObservationRef>;
+  /** All observations in the order in which they were recorded, in chunks that stay small. */
+  readonly observationLog: readonly (readonly ObservationRef[])[];
+  readonly reflections: RecordIndex<ReflectionRef>;
+  readonly reflectionLog: readonly (readonly ReflectionRef[])[];
+  readonly drops: RecordIndex<DropRef>;
+  readonly dangling: RecordIndex<DanglingRef>;
+  /** Furthest valid markers, by branch position (`NOWHERE`: none yet). */
+  readonly watermarks: Watermarks;
+  readonly counts: {
+    readonly observations: number;
+    readonly reflections: number;
+    readonly active: number;
+    readonly dropped: number;
+  };
+  /** Estimated tokens of the active observations. */
+  readonly activeTokens: number;
+  readonly reflectionTokens: number;
+  readonly compactions: number;
+  readonly latestCompaction: CompactionRef | null;
+  /** The latest compaction of ours: what it folded is the visible memory. */
+  readonly latestFolded: CompactionRef | null;
+  /** Up to where the latest full fold folded reflections and drops (`NOWHERE`: no full fold yet). */
+  readonly fullFoldBoundary: number;
+  /** How much was left out of the fold, and the entries where it last happened. */
+  readonly ignored: { readonly [reason in IgnoredReason]: number };
+  readonly ignoredEntries: readonly { readonly id: string; readonly reason: IgnoredReason }[];
+}
+
+const CHUNK = 256;
+const IGNORED_ENTRIES_KEPT = 5;
+
+export function emptyLedger(): Ledger {
+  return {
+    observations: {},
+    observationLog: [],
+    reflections: {},
+    reflectionLog: [],
+    drops: {},
+    dangling: {},
+    watermarks: { observe: NOWHERE, reflect: NOWHERE, drop: NOWHERE },
+    counts: { observations: 0, reflections: 0, active: 0, dropped: 0 },
+    activeTokens: 0,
+    reflectionTokens: 0,
+    compactions: 0,
+    latestCompaction: null,
+    latestFolded: null,
+    fullFoldBoundary: NOWHERE,
+    ignored: { malformed: 0, dangling: 0, v2: 0 },
+    ignoredEntries: [],
+  };
+}
+
+/** Whether the fold must look at this entry at all; nearly all entries of a session say no. */
+export function concernsLedger(fact: EntryFact): boolean {
+  return fact.ledger !== undefined || fact.compaction !== undefined || fact.ignored !== undefined;
+}
+
+/**
+ * Folds one entry into the ledger. `branch` ends with that entry. The first valid record of an id wins,
+ * drops are tombstones, and a marker must stand before its entry (a batch cannot cover what came later).
+ */
+export const foldEntry: (ledger: Ledger, fact: EntryFact, branch: Branch) => Ledger = produce(foldIntoDraft);
+
+/** Folds a whole branch in one `produce`. `branchThrough(i)` is the branch that ends with `facts[i]`. */
+export const foldEntries: (ledger: Ledger, facts: readonly EntryFact[], branch: Branch) => Ledger = produce(
+  (draft: Draft<Ledger>, facts: readonly EntryFact[], branch: Branch) => {
+    const first = branch.length - facts.length;
+    for (const [i, fact] of facts.entries()) {
+      if (concernsLedger(fact)) foldIntoDraft(draft, fact, { ...branch, length: first + i + 1 });
+    }
+  },
+);
+
+function foldIntoDraft(draft: Draft<Ledger>, fact: EntryFact, branch: Branch): void {
+  const entry = branch.length - 1;
+  if (fact.ignored) ignore(draft, fact.id, fact.ignored.reason, fact.ignored.records);
+  if (fact.compaction) foldCompaction(draft, fact.compaction, entry, branch);
+  if (!fact.ledger) return;
+  const covers = positionOf(branch, fact.ledger.coversUpToId);
+  if (covers === NOWHERE || covers >= entry) {
+    ignore(draft, fact.id, "dangling", 1);
+    keepDangling(draft, fact.ledger, entry);
+    return;
+  }
+  if (fact.ledger.type === "observations") foldObservations(draft, fact.ledger, covers, entry, branch);
+  else if (fact.ledger.type === "reflections") foldReflections(draft, fact.ledger, covers, entry);
+  else foldDrops(draft, fact.ledger, covers, entry);
+}
+
+function foldObservations(
+  draft: Draft<Ledger>,
+  fact: LedgerFact & { type: "observations" },
+  covers: number,
+  entry: number,
+  branch: Branch,
+): void {
+  draft.watermarks.observe = Math.max(draft.watermarks.observe, covers);
+  for (const { id, tokens, relevance, sources, index } of fact.records) {
+    if (recordById(draft.observations, id)) continue;
+    let firstSource = NOWHERE;
+    for (const source of sources) {
+      const position = positionOf(branch, source);
+      if (position !== NOWHERE && (firstSource === NOWHERE || position < firstSource)) firstSource = position;
+    }
+    const ref: ObservationRef = { id, tokens, relevance, firstSource, covers, entry, index };
+    putRecord(draft.observations, id, ref);
+    append(draft.observationLog, ref);
+    draft.counts.observations++;
+    if (recordById(draft.drops, id)) draft.counts.dropped++;
+    else activate(draft, tokens, 1);
+  }
+}
+
+function foldReflections(
+  draft: Draft<Ledger>,
+  fact: LedgerFact & { type: "reflections" },
+  covers: number,
+  entry: number,
+): void {
+  draft.watermarks.reflect = Math.max(draft.watermarks.reflect, covers);
+  for (const { id, tokens, supports, index } of fact.records) {
+    if (recordById(draft.reflections, id)) continue;
+    const ref: ReflectionRef = { id, tokens, supports, covers, entry, index };
+    putRecord(draft.reflections, id, ref as Draft<ReflectionRef>);
+    append(draft.reflectionLog, ref as Draft<ReflectionRef>);
+    draft.counts.reflections++;
+    draft.reflectionTokens += tokens;
+  }
+}
+
+function foldDrops(
+  draft: Draft<Ledger>,
+  fact: LedgerFact & { type: "drops" },
+  covers: number,
+  entry: number,
+): void {
+  draft.watermarks.drop = Math.max(draft.watermarks.drop, covers);
+  for (const id of fact.observationIds) {
+    const known = recordById(draft.drops, id);
+    if (known) {
+      if (covers < known.covers) known.covers = covers;
+      continue;
+    }
+    putRecord(draft.drops, id, { id, covers, entry });
+    const observation = recordById(draft.observations, id);
+    if (!observation) continue;
+    draft.counts.dropped++;
+    activate(draft, observation.tokens, -1);
+  }
+}
+
+function foldCompaction(
+  draft: Draft<Ledger>,
+  fact: NonNullable<EntryFact["compaction"]>,
+  entry: number,
+  branch: Branch,
+): void {
+  const kept = positionOf(branch, fact.firstKeptEntryId);
+  const ref: CompactionRef = { entry, cut: kept === NOWHERE ? entry : kept, folded: fact.folded };
+  draft.compactions++;
+  draft.latestCompaction = ref;
+  if (!fact.folded) return;
+  draft.latestFolded = ref;
+  if (fact.fullFold) draft.fullFoldBoundary = ref.cut;
+}
+
+function keepDangling(draft: Draft<Ledger>, fact: LedgerFact, entry: number): void {
+  if (fact.type === "drops") return;
+  const kind = fact.type === "observations" ? "observation" : "reflection";
+  for (const { id, index } of fact.records) {
+    if (!recordById(draft.dangling, id)) putRecord(draft.dangling, id, { kind, entry, index });
+  }
+}
+
+function ignore(draft: Draft<Ledger>, id: string, reason: IgnoredReason, records: number): void {
+  draft.ignored[reason] += records;
+  draft.ignoredEntries.push({ id, reason });
+  if (draft.ignoredEntries.length > IGNORED_ENTRIES_KEPT) draft.ignoredEntries.shift();
+}
+
+function activate(draft: Draft<Ledger>, tokens: number, sign: 1 | -1): void {
+  draft.counts.active += sign;
+  draft.activeTokens += sign * tokens;
+}
+
+function append<T>(log: T[][], item: T): void {
+  const last = log.at(-1);
+  if (last && last.length < CHUNK) last.push(item);
+  else log.push([item]);
+}

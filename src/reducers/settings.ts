@@ -1,0 +1,107 @@
+import { z } from "zod";
+
+const tokens = () => z.int().positive();
+
+/**
+ * Everything a user can set under `observational-memory` in Pi's settings. The shape is flat on purpose: it
+ * is the existing V3 extension's namespace. One schema gives the validation, the defaults, the JSON schema
+ * that ships for editors and the table in `docs/configuration.md`.
+ */
+export const SettingsSchema = z.object({
+  observeAfterTokens: tokens()
+    .default(10_000)
+    .describe("Source tokens since the last observation coverage after which the observer is due."),
+  reflectAfterTokens: tokens()
+    .default(20_000)
+    .describe("Source tokens since the last reflection coverage after which the reflector is due."),
+  observerChunkMaxTokens: tokens()
+    .optional()
+    .describe(
+      "Cap on one observer run's input, in tokens. Unset: 20 % of the memory model's context window, or 60000 when the window is unknown.",
+    ),
+  compactAfterTokens: tokens()
+    .default(81_000)
+    .describe("Source tokens since the last compaction's cut after which compaction is due."),
+  compactAfterTokensMode: z
+    .enum(["calibrated", "ratio"])
+    .default("calibrated")
+    .describe(
+      "calibrated: use compactAfterTokens as it is. ratio: use floor(context window × compactAfterTokensRatio).",
+    ),
+  compactAfterTokensRatio: z
+    .number()
+    .gt(0)
+    .lte(1)
+    .default(0.68)
+    .describe("Share of the session model's context window at which compaction is due, in ratio mode."),
+  observationsPoolMaxTokens: tokens()
+    .default(20_000)
+    .describe("Active observation tokens at which a compaction folds the whole ledger anew."),
+  observationsPoolTargetTokens: tokens()
+    .optional()
+    .describe(
+      "Active observation tokens that the dropper aims back down to. Unset: half of observationsPoolMaxTokens.",
+    ),
+  foldPolicy: z
+    .enum(["pressure", "always"])
+    .default("pressure")
+    .describe("pressure: full fold only when the pool reaches its maximum. always: at every compaction."),
+  compactionGapMaxTokens: z
+    .int()
+    .nonnegative()
+    .default(20_000)
+    .describe("How many more tokens a compaction may keep verbatim so that nothing unobserved is cut away."),
+  agentMaxTurns: z.int().positive().default(16).describe("Model requests that one worker run may make."),
+  agentMaxTokens: tokens()
+    .optional()
+    .describe("Output tokens that a worker asks for per request. Unset: the model's own limit, at most 8192."),
+  workerTimeoutMs: z
+    .int()
+    .positive()
+    .default(180_000)
+    .describe("Milliseconds after which a worker run that has not ended counts as failed."),
+  model: z
+    .object({ provider: z.string().min(1), id: z.string().min(1) })
+    .optional()
+    .describe("Model for the workers. Unset: the session's model."),
+  showWorkerNotifications: z
+    .boolean()
+    .default(true)
+    .describe("Show routine notices when a worker has run. Warnings are always shown."),
+  passive: z
+    .boolean()
+    .default(false)
+    .describe("Turn all proactive work off; recall and the /om:* commands stay."),
+  debugLog: z
+    .boolean()
+    .default(false)
+    .describe("Record the engine's event stream, without conversation text, for replay."),
+});
+
+export type Settings = z.infer<typeof SettingsSchema>;
+
+export const DEFAULT_SETTINGS: Settings = SettingsSchema.parse({});
+
+/** Source tokens at which compaction is due, given the session model's context window (undefined: unknown). */
+export function compactionThreshold(settings: Settings, contextWindow: number | undefined): number {
+  if (settings.compactAfterTokensMode === "ratio" && contextWindow !== undefined && contextWindow > 0) {
+    return Math.max(1, Math.floor(contextWindow * settings.compactAfterTokensRatio));
+  }
+  return settings.compactAfterTokens;
+}
+
+/** Active observation tokens that the dropper aims for. */
+export function poolTarget(settings: Settings): number {
+  return settings.observationsPoolTargetTokens ?? Math.floor(settings.observationsPoolMaxTokens / 2);
+}
+
+const CHUNK_SHARE_OF_WINDOW = 0.2;
+const CHUNK_WITHOUT_WINDOW = 60_000;
+
+/** Tokens that one observer chunk may hold, given the memory model's context window (undefined: unknown). */
+export function observerChunkBudget(settings: Settings, contextWindow: number | undefined): number {
+  if (settings.observerChunkMaxTokens !== undefined) return settings.observerChunkMaxTokens;
+  if (contextWindow !== undefined && contextWindow > 0)
+    return Math.floor(contextWindow * CHUNK_SHARE_OF_WINDOW);
+  return CHUNK_WITHOUT_WINDOW;
+}
