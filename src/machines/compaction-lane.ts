@@ -65,9 +65,10 @@ const compactionSetup = setup({
   },
 });
 
+/** Pi may say that a compaction failed twice, by its hook and by the request's own callback: only a lane that waits hears it. */
 const onFailure = [
-  { guard: "isFirstFailureOfOurs", target: ".backingOff", actions: ["tellFailed", "rememberFailure"] },
-  { target: ".backingOff", actions: "rememberFailure" },
+  { guard: "isFirstFailureOfOurs", target: "backingOff", actions: ["tellFailed", "rememberFailure"] },
+  { target: "backingOff", actions: "rememberFailure" },
 ] as const;
 
 /**
@@ -81,7 +82,6 @@ export const compactionLane = compactionSetup.createMachine({
   on: {
     compactionStarted: ".compacting",
     compactionFinished: { target: ".coolingDown", actions: "rememberSuccess" },
-    compactionFailed: onFailure,
   },
   states: {
     passive: {
@@ -113,6 +113,7 @@ export const compactionLane = compactionSetup.createMachine({
       description: "Pi has been asked to compact.",
       entry: ["nameRun", "requestCompaction"],
       on: {
+        compactionFailed: onFailure,
         // The agent ran and settled again: Pi lost the request. Without this the lane would wait for ever.
         trigger: { target: "backingOff", actions: "rememberFailure" },
       },
@@ -120,6 +121,7 @@ export const compactionLane = compactionSetup.createMachine({
     compacting: {
       description: "A compaction is in progress, whoever started it.",
       on: {
+        compactionFailed: onFailure,
         // Pi never runs the agent while it compacts, so this one ended without a word.
         trigger: { target: "backingOff", actions: "rememberFailure" },
         boundary: { target: "backingOff", actions: "rememberFailure" },

@@ -113,9 +113,9 @@ function recallSource(branch: Branch, lookup: EntryLookup, entryId: string): Rec
   const position = positionOf(branch, entryId);
   const entry = position === NOWHERE ? undefined : lookup(idAt(branch, position) ?? entryId);
   if (!entry) return { entryId, status: "missing" };
-  const text = renderSource(entry, lookup);
-  if (text === undefined) return { entryId, status: "not-a-source" };
-  return { entryId, status: isSourceAt(branch, position) ? "found" : "omitted", text };
+  const source = renderSource(entry, lookup);
+  if (!source) return { entryId, status: "not-a-source" };
+  return { entryId, status: isSourceAt(branch, position) ? "found" : "omitted", text: source.text };
 }
 
 function describe({ id, observation, reflection }: Recalled): string {

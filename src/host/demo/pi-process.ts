@@ -125,10 +125,16 @@ function connect(
   }
 
   async function sendPrompt(text: string, fields: Record<string, unknown> = {}): Promise<Disposition> {
+    const from = records.events.length;
     const data = (await send("prompt", { ...fields, message: text })) as
       | { disposition?: Disposition }
       | undefined;
-    return data?.disposition ?? "started";
+    if (data?.disposition !== undefined) return data.disposition;
+    // Pi before 1.0 does not say; whether a run goes on, or has gone on since, tells.
+    if (fields.streamingBehavior !== undefined) return "queued";
+    const { isStreaming } = await state();
+    const ran = records.events.slice(from).some((record) => record.type === "agent_start");
+    return isStreaming || ran ? "started" : "handled";
   }
 
   async function moved(type: string, fields?: Record<string, unknown>): Promise<void> {

@@ -1,0 +1,121 @@
+/**
+ * The library: what memory is and what the lanes do, without Pi. All of it is pure; `entries` are Pi session
+ * entries of one branch, root first.
+ */
+import { type CompactionPlan, type CompactionSettings, planFold } from "./reducers/compaction-plan.ts";
+import { type Clocks, clocksOf } from "./reducers/clocks.ts";
+import type { EntryLike } from "./reducers/entry.ts";
+import type { IgnoredReason } from "./reducers/entry-fact.ts";
+import type { Observation, Projection, Reflection } from "./reducers/ledger-entries.ts";
+import { positionOf, NOWHERE } from "./reducers/branch.ts";
+import { readObservation } from "./reducers/memory-content.ts";
+import {
+  CUT_EVERYTHING,
+  resolveSelection,
+  selectForCompaction,
+  selectFull,
+  visibleMemory,
+} from "./reducers/projections.ts";
+import { type Recalled, recallFrom } from "./reducers/recall.ts";
+import { isActive } from "./reducers/pool.ts";
+import { sessionOfEntries } from "./reducers/session-of-entries.ts";
+import { DEFAULT_SETTINGS } from "./reducers/settings.ts";
+
+export { type Engine, type EngineOptions, createEngine, type Step, type Transition } from "./machines/engine.ts";
+export { type EngineEvent, EngineEventSchema } from "./machines/events.ts";
+export { type Command, CommandSchema } from "./machines/commands.ts";
+export { compactionLane } from "./machines/compaction-lane.ts";
+export { observerLane } from "./machines/observer-lane.ts";
+export { reflectDropLane } from "./machines/reflect-drop-lane.ts";
+export type { EntryLike } from "./reducers/entry.ts";
+export type { MemoryDetails, Observation, Projection, Reflection } from "./reducers/ledger-entries.ts";
+export { memoryId } from "./reducers/memory-id.ts";
+export { diffProjections, type Drift } from "./reducers/projections.ts";
+export { type RecallPage, type Recalled, renderRecall } from "./reducers/recall.ts";
+export { parseSession, SessionFileError } from "./reducers/session-file.ts";
+export { type Settings, SettingsSchema } from "./reducers/settings.ts";
+export { renderSources } from "./reducers/sources.ts";
+export { renderSummary } from "./reducers/summary.ts";
+export type { Clocks, CompactionPlan };
+
+/** All clocks of a branch, in source tokens (Pi's estimate). */
+export function readClocks(entries: readonly EntryLike[]): Clocks {
+  const { session } = sessionOfEntries(entries);
+  return clocksOf(session.branch, session.ledger);
+}
+
+/** The ledger of a branch, folded cold. */
+export interface FoldedLedger {
+  /** Every valid observation in the order of recording, dropped ones included. */
+  observations: Observation[];
+  activeObservations: Observation[];
+  /** Ids with a tombstone, whether or not their observation was ever recorded. */
+  droppedObservationIds: string[];
+  reflections: Reflection[];
+  /** What looked like memory and was left out, by reason. */
+  ignored: Record<IgnoredReason, number>;
+}
+
+export function foldLedger(entries: readonly EntryLike[]): FoldedLedger {
+  const { session, lookup } = sessionOfEntries(entries);
+  const { branch, ledger } = session;
+  const observations = ledger.observationLog
+    .flat()
+    .map((ref) => readObservation(branch, ref, lookup))
+    .filter((observation) => observation !== undefined);
+  return {
+    observations,
+    activeObservations: observations.filter(({ id }) => isActive(ledger, id)),
+    droppedObservationIds: Object.values(ledger.drops).flatMap((bucket) => Object.keys(bucket)),
+    reflections: resolveSelection(selectFull(ledger), branch, lookup).reflections,
+    ignored: { ...ledger.ignored },
+  };
+}
+
+/** Full memory: the ledger's truth at the branch tip. */
+export function projectFull(entries: readonly EntryLike[]): Projection {
+  const { session, lookup } = sessionOfEntries(entries);
+  return resolveSelection(selectFull(session.ledger), session.branch, lookup);
+}
+
+/** Visible memory: what the latest `om.folded` compaction put before the agent. */
+export function projectVisible(entries: readonly EntryLike[]): Projection {
+  const { session, lookup } = sessionOfEntries(entries);
+  return visibleMemory(session.branch, session.ledger, lookup);
+}
+
+/**
+ * The memory that a compaction keeping everything from `firstKeptEntryId` on would show. An empty or unknown id
+ * means that everything is cut, so all memory is projected.
+ */
+export function projectForCompaction(
+  entries: readonly EntryLike[],
+  firstKeptEntryId: string,
+  settings: { observationsPoolMaxTokens: number; foldPolicy?: "pressure" | "always" },
+): Projection & { fullFold: boolean } {
+  const { session, lookup } = sessionOfEntries(entries);
+  const position = positionOf(session.branch, firstKeptEntryId);
+  const cut = position === NOWHERE ? CUT_EVERYTHING : position;
+  const selection = selectForCompaction(session.ledger, cut, {
+    foldPolicy: DEFAULT_SETTINGS.foldPolicy,
+    ...settings,
+  });
+  return { ...resolveSelection(selection, session.branch, lookup), fullFold: selection.fullFold };
+}
+
+/** What the compaction hook answers to a proposed cut; undefined when memory is empty. Missing settings are defaults. */
+export function planCompaction(
+  entries: readonly EntryLike[],
+  firstKeptEntryId: string,
+  settings: Partial<CompactionSettings> = {},
+): CompactionPlan | undefined {
+  const { session, lookup } = sessionOfEntries(entries);
+  const all = { ...DEFAULT_SETTINGS, ...settings };
+  return planFold(session.branch, session.ledger, firstKeptEntryId, all, lookup);
+}
+
+/** What a memory id stands for on a branch, with its exact sources. `renderRecall` puts it into words. */
+export function recall(entries: readonly EntryLike[], id: string): Recalled {
+  const { session, lookup } = sessionOfEntries(entries);
+  return recallFrom(session, lookup, id);
+}

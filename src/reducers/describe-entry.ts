@@ -1,0 +1,187 @@
+import { z } from "zod";
+import { type EntryLike, type EntryLookup, fieldsOf, messageOf, textOf } from "./entry.ts";
+import type { EntryFact, EntryKind, LedgerFact } from "./entry-fact.ts";
+import {
+  FOLDED,
+  MemoryIdSchema,
+  OBSERVATIONS_DROPPED,
+  OBSERVATIONS_RECORDED,
+  ObservationSchema,
+  REFLECTIONS_RECORDED,
+  ReflectionSchema,
+} from "./ledger-entries.ts";
+import { estimateMessageTokens } from "./tokens.ts";
+
+/**
+ * What the engine knows of a session entry: its kind, what it counts, and its memory records without their text
+ * (DESIGN 4). Total: whatever a damaged file or a newer Pi holds, it is described and nothing is thrown.
+ * `lookup` finds the target of a context edit.
+ */
+export function describeEntry(entry: EntryLike, lookup: EntryLookup): EntryFact {
+  const base = { id: textOf(entry.id), kind: "other" as EntryKind, tokens: 0 };
+  switch (entry.type) {
+    case "message":
+    case "custom_message":
+    case "branch_summary": {
+      const kind = conversationKind(entry);
+      if (!kind) return base;
+      return { ...base, kind, source: true, tokens: estimateMessageTokens(contextMessage(entry)) };
+    }
+    case "context_edit":
+      return describeEdit(base, entry, lookup);
+    case "compaction":
+      return describeCompaction(base, entry);
+    case "custom":
+      return describeCustom(base, entry);
+    default:
+      return base;
+  }
+}
+
+const CUT_KINDS: readonly EntryKind[] = ["user", "assistant", "bash", "custom", "customMessage", "branchSummary"];
+
+/** Whether Pi may begin the kept part of a conversation with an entry of this kind; a tool result never begins it. */
+export function isValidCutKind(kind: EntryKind): boolean {
+  return CUT_KINDS.includes(kind);
+}
+
+const MESSAGE_KINDS: Readonly<Record<string, EntryKind>> = {
+  user: "user",
+  assistant: "assistant",
+  toolResult: "toolResult",
+  custom: "custom",
+  bashExecution: "bash",
+};
+
+/** The kind of a conversation entry; undefined for the system prompt, hidden commands and anything unknown. */
+function conversationKind(entry: EntryLike): EntryKind | undefined {
+  if (entry.type === "custom_message") return "customMessage";
+  if (entry.type === "branch_summary") return textOf(fieldsOf(entry).summary) === "" ? undefined : "branchSummary";
+  const { role, excludeFromContext } = messageOf(entry);
+  if (role === "bashExecution" && excludeFromContext === true) return undefined;
+  const name = textOf(role);
+  return Object.hasOwn(MESSAGE_KINDS, name) ? MESSAGE_KINDS[name] : undefined;
+}
+
+/** The message that Pi makes of an entry, as far as its token estimate goes. */
+function contextMessage(entry: EntryLike): object {
+  const fields = fieldsOf(entry);
+  if (entry.type === "custom_message") return { role: "custom", content: fields.content };
+  if (entry.type === "branch_summary") return { role: "branchSummary", summary: fields.summary };
+  return messageOf(entry);
+}
+
+const EDITABLE_KINDS: readonly EntryKind[] = ["user", "assistant", "toolResult", "custom", "customMessage"];
+
+function describeEdit(base: EntryFact, entry: EntryLike, lookup: EntryLookup): EntryFact {
+  const { targetId, replacement } = fieldsOf(entry);
+  const edit: EntryFact = { ...base, kind: "contextEdit" };
+  const target = typeof targetId === "string" ? lookup(targetId) : undefined;
+  if (!target || typeof targetId !== "string") return edit;
+  if (replacement === null) return { ...edit, edit: { targetId, tokens: null } };
+  const kind = conversationKind(target);
+  const content = fieldsOf(replacement).content;
+  if (!kind || !EDITABLE_KINDS.includes(kind) || content === undefined) return edit;
+  const tokens = estimateMessageTokens({ ...contextMessage(target), content: asContentOf(kind, content) });
+  return { ...edit, edit: { targetId, tokens } };
+}
+
+/** Assistant messages and tool results hold blocks only, so Pi turns a plain replacement into one. */
+function asContentOf(kind: EntryKind, content: unknown): unknown {
+  const needsBlocks = kind === "assistant" || kind === "toolResult";
+  return needsBlocks && typeof content === "string" ? [{ type: "text", text: content }] : content;
+}
+
+function describeCompaction(base: EntryFact, entry: EntryLike): EntryFact {
+  const { firstKeptEntryId, details } = fieldsOf(entry);
+  const { type, version, fullFold, observations, reflections } = fieldsOf(details);
+  const folded =
+    type === FOLDED &&
+    version === 1 &&
+    typeof fullFold === "boolean" &&
+    Array.isArray(observations) &&
+    Array.isArray(reflections);
+  const looksLikeMemory = textOf(type).startsWith("om.") || type === V2_DETAILS;
+  return {
+    ...base,
+    kind: "compaction",
+    compaction: { firstKeptEntryId: textOf(firstKeptEntryId), folded, fullFold: folded && fullFold },
+    ...(looksLikeMemory && !folded
+      ? { ignored: { reason: type === FOLDED ? "malformed" : "v2", records: 1 } }
+      : {}),
+  };
+}
+
+/** The `details` type of the V2 implementation, whose memory is not read (spec: "V2 compatibility model"). */
+const V2_DETAILS = "observational-memory";
+
+function describeCustom(base: EntryFact, entry: EntryLike): EntryFact {
+  const { customType, data } = fieldsOf(entry);
+  const { coversUpToId, observations, reflections, observationIds } = fieldsOf(data);
+  switch (customType) {
+    case OBSERVATIONS_RECORDED:
+      return describeLedger(base, coversUpToId, observations, (covers, values) => ({
+        type: "observations",
+        coversUpToId: covers,
+        records: validRecords(ObservationSchema, values, (record, index) => ({
+          id: record.id,
+          tokens: record.tokenCount,
+          relevance: record.relevance,
+          sources: record.sourceEntryIds,
+          index,
+        })),
+      }));
+    case REFLECTIONS_RECORDED:
+      return describeLedger(base, coversUpToId, reflections, (covers, values) => ({
+        type: "reflections",
+        coversUpToId: covers,
+        records: validRecords(ReflectionSchema, values, (record, index) => ({
+          id: record.id,
+          tokens: record.tokenCount,
+          supports: record.supportingObservationIds,
+          index,
+        })),
+      }));
+    case OBSERVATIONS_DROPPED:
+      return describeLedger(base, coversUpToId, observationIds, (covers, values) => ({
+        type: "drops",
+        coversUpToId: covers,
+        observationIds: validRecords(MemoryIdSchema, values, (id) => id),
+      }));
+    default:
+      return textOf(customType).startsWith("om.") ? { ...base, ignored: { reason: "v2", records: 1 } } : base;
+  }
+}
+
+function describeLedger(
+  base: EntryFact,
+  coversUpToId: unknown,
+  values: unknown,
+  read: (coversUpToId: string, values: readonly unknown[]) => LedgerFact,
+): EntryFact {
+  if (typeof coversUpToId !== "string" || coversUpToId === "" || !Array.isArray(values)) {
+    return { ...base, ignored: { reason: "malformed", records: 1 } };
+  }
+  const ledger = read(coversUpToId, values);
+  const kept = ledger.type === "drops" ? ledger.observationIds.length : ledger.records.length;
+  const malformed = values.length - kept;
+  // Coverage without a single readable record would hide what it covers: let it be observed again.
+  if (kept === 0 && malformed > 0) return { ...base, ignored: { reason: "malformed", records: malformed } };
+  return {
+    ...base,
+    kind: "ledger",
+    ledger,
+    ...(malformed > 0 ? { ignored: { reason: "malformed", records: malformed } } : {}),
+  };
+}
+
+function validRecords<T, R>(
+  schema: z.ZodType<T>,
+  values: readonly unknown[],
+  take: (record: T, index: number) => R,
+): R[] {
+  return values.flatMap((value, index) => {
+    const parsed = schema.safeParse(value);
+    return parsed.success ? [take(parsed.data, index)] : [];
+  });
+}

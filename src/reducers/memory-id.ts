@@ -1,0 +1,20 @@
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+
+const ID_DIGITS = 12;
+
+/** The id of a memory record: the first 12 hex digits of SHA-256 of its content, so the same fact has one id. */
+export function memoryId(content: string): string {
+  return bytesToHex(sha256(utf8ToBytes(content))).slice(0, ID_DIGITS);
+}
+
+/**
+ * Content as one line of clean prose: every run of white space, line separators and control characters becomes one
+ * space, lone surrogates become U+FFFD, and the ends are trimmed. Doing it twice changes nothing more.
+ */
+export function oneLine(content: string): string {
+  return content
+    .toWellFormed()
+    .replace(/[\s\p{Cc}\u2028\u2029]+/gu, " ")
+    .trim();
+}

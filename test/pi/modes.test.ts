@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runPi } from "../../src/host/demo/pi-launch.ts";
+import { lastUserText } from "../../src/host/demo/scripted-model.ts";
+import { customEntries } from "../../src/host/demo/session-file.ts";
+import { OBSERVATIONS_RECORDED, type ObservationsRecorded } from "../../src/reducers/ledger-entries.ts";
+import { NEVER, onlyObserver, openWorld, prose, type World, waitFor, withPi } from "./harness.ts";
+
+const agent = (_request: unknown, nth: number) => ({ text: prose(700, nth) });
+
+describe("the commands through RPC", { timeout: 30_000 }, () => {
+  let world: World;
+
+  beforeAll(async () => {
+    world = await openWorld({ memory: { ...onlyObserver(600), debugLog: true }, script: { agent } });
+  }, 30_000);
+  afterAll(() => world.close());
+
+  const observed = async () =>
+    customEntries<ObservationsRecorded>(await world.pi.entries(), OBSERVATIONS_RECORDED).flatMap(
+      ({ data }) => data.observations,
+    );
+
+  it("are listed with a description each", async () => {
+    const { commands } = (await world.pi.send("get_commands")) as {
+      commands: { name: string; description?: string }[];
+    };
+    for (const name of ["om:status", "om:view"]) {
+      expect(commands.find((command) => command.name === name)?.description).toMatch(/\w+ \w+/);
+    }
+  });
+
+  it("answer in a session that has no memory yet", async () => {
+    for (const command of ["/om:status", "/om:view", "/om:view full"]) {
+      expect((await world.pi.command(command)).join("\n")).toMatch(/\w/);
+    }
+  });
+
+  it("show what was observed: in full memory at once, in visible memory only after a compaction", async () => {
+    await world.pi.prompt("The ferry in bay 4 must never leave before 4:30.");
+    await waitFor(async () => (await observed()).length > 0, "the observer to record");
+    const ids = (await observed()).map(({ id }) => id);
+    const full = (await world.pi.command("/om:view full")).join("\n");
+    const visible = (await world.pi.command("/om:view")).join("\n");
+    for (const id of ids) {
+      expect(full).toContain(`[${id}]`);
+      expect(visible).not.toContain(id);
+    }
+
+    await world.pi.prompt("And the one in bay 5?");
+    await world.pi.prompt("And in bay 6?");
+    await waitFor(async () => (await observed()).length > ids.length, "the observer to record again");
+    await world.pi.compact();
+    const compacted = (await world.pi.command("/om:view")).join("\n");
+    for (const id of ids) expect(compacted).toContain(`[${id}]`);
+  });
+
+  it("tell in status how each lane stands", async () => {
+    const status = (await world.pi.command("/om:status")).join("\n");
+    for (const word of [/observ/i, /reflect/i, /compact/i, /\b600\b/]) expect(status).toMatch(word);
+  });
+
+  it("make no error", () => {
+    expect(world.pi.events.filter((record) => record.type === "extension_error")).toEqual([]);
+    expect(world.pi.events.filter((record) => record.type === "stray_output")).toEqual([]);
+    expect(world.pi.stderr).toBe("");
+  });
+
+  it("run in print mode on the same session: the answer, and memory in words", async () => {
+    const session = await world.pi.sessionFile();
+    const ids = (await observed()).map(({ id }) => id);
+    expect(await world.pi.stop()).toEqual({ code: 0, signal: null });
+    world.model.use({ agent: (request) => ({ text: `You asked: ${lastUserText(request)}` }) });
+
+    const answer = await runPi({ ...world.launch, session }, ["-p", "What is in bay 7?"]);
+    expect(answer).toMatchObject({ code: 0, stdout: "You asked: What is in bay 7?\n", stderr: "" });
+
+    const view = await runPi({ ...world.launch, session }, ["-p", "/om:view full"]);
+    expect(view.code).toBe(0);
+    for (const id of ids) expect(view.stdout + view.stderr).toContain(`[${id}]`);
+  });
+
+  it("leave JSON mode's output a stream of records", async () => {
+    const json = await runPi(world.launch, ["--mode", "json", "What is in bay 8?"]);
+    expect(json).toMatchObject({ code: 0, stderr: "" });
+    const types = json.stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => (JSON.parse(line) as { type: string }).type);
+    expect(types).toContain("agent_settled");
+    expect(types).not.toContain("extension_error");
+  });
+});
+
+describe("without memory", { timeout: 30_000 }, () => {
+  it("leaves compaction to Pi's own summariser", async () => {
+    await withPi({ memory: NEVER, script: { agent } }, async ({ pi, model }) => {
+      for (const bay of [1, 2, 3, 4]) await pi.prompt(`What is in bay ${bay}?`);
+      await pi.compact();
+      expect(model.by("summariser").length).toBeGreaterThan(0);
+      const compaction = (await pi.entries()).find((entry) => entry.type === "compaction");
+      expect(compaction?.summary).toContain("the host's own summariser");
+      expect(compaction?.details ?? {}).not.toMatchObject({ type: "om.folded" });
+    });
+  });
+});

@@ -1,0 +1,185 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { describeEntry } from "../../src/reducers/describe-entry.ts";
+import type { EntryLike } from "../../src/reducers/entry.ts";
+import type { EntryFact } from "../../src/reducers/entry-fact.ts";
+import {
+  CUT_EVERYTHING,
+  resolveSelection,
+  selectForCompaction,
+  selectFull,
+} from "../../src/reducers/projections.ts";
+import { recallFrom } from "../../src/reducers/recall.ts";
+import { sessionOfEntries } from "../../src/reducers/session-of-entries.ts";
+import { clocksOfSession, emptySession, extendSession, sessionOf } from "../../src/reducers/session-state.ts";
+import { planFold } from "../../src/reducers/compaction-plan.ts";
+import { renderSummary } from "../../src/reducers/summary.ts";
+import { randomBranch } from "../support/random-branch.ts";
+
+const RUNS = { numRuns: 300 };
+
+function factsOf(entries: EntryLike[]): EntryFact[] {
+  return entries.map((entry) => describeEntry(entry, (id) => entries.find((other) => other.id === id)));
+}
+
+describe("folding", () => {
+  it("gives the same live, in any steps, as cold", () => {
+    fc.assert(
+      fc.property(randomBranch, fc.array(fc.integer({ min: 1, max: 7 })), (entries, steps) => {
+        const facts = factsOf(entries);
+        let live = emptySession();
+        for (let at = 0, n = 0; at < facts.length; n++) {
+          const size = steps[n] ?? 1;
+          live = extendSession(live, facts.slice(at, at + size));
+          at += size;
+        }
+        const cold = sessionOf(facts);
+        expect(live.ledger).toEqual(cold.ledger);
+        expect(clocksOfSession(live)).toEqual(clocksOfSession(cold));
+      }),
+      RUNS,
+    );
+  });
+
+  it("keeps every version of a branch what it was, though they share their rows", () => {
+    fc.assert(
+      fc.property(randomBranch, randomBranch, (entries, others) => {
+        const facts = factsOf(entries);
+        const fork = factsOf(others).map((fact) => ({ ...fact, id: `x${fact.id}` }));
+        const half = facts.slice(0, Math.floor(facts.length / 2));
+        const base = extendSession(emptySession(), half);
+        const clocks = clocksOfSession(base);
+        extendSession(base, facts.slice(half.length));
+        const forked = extendSession(base, fork);
+        expect(clocksOfSession(base)).toEqual(clocks);
+        expect(forked.ledger).toEqual(sessionOf([...half, ...fork]).ledger);
+      }),
+      RUNS,
+    );
+  });
+
+  it("keeps the spec's rules for full memory and for compactions", () => {
+    fc.assert(
+      fc.property(randomBranch, fc.nat(70), fc.integer({ min: 1, max: 3000 }), (entries, cutAt, pool) => {
+        const facts = factsOf(entries);
+        const { ledger } = sessionOf(facts);
+        const cut = cutAt >= facts.length ? CUT_EVERYTHING : cutAt;
+        const naive = naiveProjection(facts);
+        expect(ids(selectFull(ledger))).toEqual(naive(CUT_EVERYTHING, CUT_EVERYTHING));
+        const selected = selectForCompaction(ledger, cut, {
+          observationsPoolMaxTokens: pool,
+          foldPolicy: "pressure",
+        });
+        const normal = naive(cut, ledger.fullFoldBoundary);
+        const overPool = normal.tokens >= pool;
+        expect(selected.fullFold).toBe(overPool);
+        expect(ids(selected)).toEqual(overPool ? naive(cut, cut) : normal);
+      }),
+      RUNS,
+    );
+  });
+
+  it("gives the active pool and counts that a projection of full memory has", () => {
+    fc.assert(
+      fc.property(randomBranch, (entries) => {
+        const { ledger } = sessionOf(factsOf(entries));
+        const full = selectFull(ledger);
+        expect(ledger.counts.active).toBe(full.observations.length);
+        expect(ledger.activeTokens).toBe(full.observations.reduce((sum, { tokens }) => sum + tokens, 0));
+        expect(ledger.counts.reflections).toBe(full.reflections.length);
+      }),
+      RUNS,
+    );
+  });
+});
+
+describe("a summary", () => {
+  it("is the same every time, and each of its lines' ids resolves", () => {
+    fc.assert(
+      fc.property(randomBranch, fc.nat(70), (entries, cutAt) => {
+        const { session, lookup } = sessionOfEntries(entries);
+        const settings = {
+          observationsPoolMaxTokens: 1500,
+          foldPolicy: "pressure",
+          compactionGapMaxTokens: 500,
+        } as const;
+        const plan = () =>
+          planFold(session.branch, session.ledger, entries[cutAt]?.id ?? "", settings, lookup);
+        const first = plan();
+        expect(plan()).toEqual(first);
+        if (!first) return;
+        expect(renderSummary(first.details, first.unobserved)).toBe(first.summary);
+        for (const [, id] of first.summary.matchAll(/^\[([0-9a-f]{12})\]/gm)) {
+          const recalled = recallFrom(session, lookup, id ?? "");
+          expect(recalled.observation ?? recalled.reflection).toBeDefined();
+        }
+      }),
+      RUNS,
+    );
+  });
+
+  it("resolves full memory to exactly the records that were selected", () => {
+    fc.assert(
+      fc.property(randomBranch, (entries) => {
+        const { session, lookup } = sessionOfEntries(entries);
+        const selection = selectFull(session.ledger);
+        const resolved = resolveSelection(selection, session.branch, lookup);
+        const observations = resolved.observations.map(({ id, tokenCount }) => ({ id, tokens: tokenCount }));
+        expect(ids({ ...resolved, observations })).toEqual(ids(selection));
+      }),
+      RUNS,
+    );
+  });
+});
+
+interface Ids {
+  observations: readonly { id: string; tokens?: number }[];
+  reflections: readonly { id: string }[];
+}
+
+function ids({ observations, reflections }: Ids): { observations: string[]; reflections: string[]; tokens: number } {
+  return {
+    observations: observations.map(({ id }) => id),
+    reflections: reflections.map(({ id }) => id),
+    tokens: observations.reduce((sum, { tokens = 0 }) => sum + tokens, 0),
+  };
+}
+
+/** The spec's projection rules as plainly as they can be said: no state, no index, just the list of facts. */
+function naiveProjection(facts: EntryFact[]) {
+  const place = (id: string, before: number) => {
+    const at = facts.findIndex((fact) => fact.id === id);
+    return at >= 0 && at < before ? at : -1;
+  };
+  const valid = facts.flatMap((fact, at) => {
+    const covers = fact.ledger ? place(fact.ledger.coversUpToId, at) : -1;
+    return fact.ledger && covers >= 0 ? [{ at, covers, ledger: fact.ledger }] : [];
+  });
+  return (cut: number, foldedThrough: number) => {
+    const dropped = new Set(
+      valid.flatMap(({ covers, ledger }) =>
+        ledger.type === "drops" && covers < foldedThrough ? ledger.observationIds : [],
+      ),
+    );
+    const seen = new Set<string>();
+    const observations = valid.flatMap(({ at, covers, ledger }) => {
+      if (ledger.type !== "observations") return [];
+      return ledger.records.filter((record) => {
+        if (seen.has(record.id)) return false;
+        seen.add(record.id);
+        const sources = record.sources.map((id) => place(id, at)).filter((source) => source >= 0);
+        return (covers < cut || sources.some((source) => source < cut)) && !dropped.has(record.id);
+      });
+    });
+    const seenReflections = new Set<string>();
+    const reflections = valid.flatMap(({ covers, ledger }) => {
+      if (ledger.type !== "reflections") return [];
+      return ledger.records.filter((record) => {
+        if (seenReflections.has(record.id)) return false;
+        seenReflections.add(record.id);
+        return covers < foldedThrough;
+      });
+    });
+    return ids({ observations, reflections });
+  };
+}

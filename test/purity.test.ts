@@ -1,0 +1,76 @@
+import { globSync, readFileSync } from "node:fs";
+import { dirname, relative, resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+
+/**
+ * The rule of DESIGN 3: dependencies point one way, host → effects → machines → reducers, and the two pure layers
+ * import nothing from Node or Pi. Time, chance and timers would break replay, so the pure layers may not name them.
+ */
+const ROOT = resolve(import.meta.dirname, "..");
+const LAYERS = ["reducers", "machines", "effects", "host"] as const;
+const PURE = ["reducers", "machines"] as const;
+const PURE_PACKAGES = ["zod", "immer", "xstate", "rxjs", /^@noble\/hashes\//];
+const IMPURE_NAMES = /\b(?:Date\.now|new Date\(\)|Math\.random|setTimeout|setInterval|process\.|console\.|fetch\()/;
+
+interface Import {
+  file: string;
+  from: string;
+  typeOnly: boolean;
+}
+
+function filesOf(layer: string): string[] {
+  return globSync(`src/${layer}/**/*.ts`, { cwd: ROOT });
+}
+
+function importsOf(file: string): Import[] {
+  const text = readFileSync(resolve(ROOT, file), "utf8");
+  const statements = text.matchAll(/^(?:import|export)\s+(type\s)?[^;]*?from\s+"([^"]+)"/gm);
+  const dynamic = text.matchAll(/\bimport\(\s*"([^"]+)"/g);
+  return [
+    ...[...statements].map(([, type, from = ""]) => ({ file, from, typeOnly: type !== undefined })),
+    ...[...dynamic].map(([, from = ""]) => ({ file, from, typeOnly: false })),
+  ];
+}
+
+describe("layers", () => {
+  it.each(LAYERS)("%s imports only from itself and from the layers below", (layer) => {
+    const allowed = LAYERS.slice(0, LAYERS.indexOf(layer) + 1) as readonly string[];
+    const files = filesOf(layer);
+    expect(files.length).toBeGreaterThan(0);
+    const wrong = files
+      .flatMap(importsOf)
+      .filter(({ from }) => from.startsWith("."))
+      .filter(({ file, from }) => {
+        const target = relative(resolve(ROOT, "src"), resolve(ROOT, dirname(file), from)).split(/[\\/]/)[0] ?? "";
+        return !allowed.includes(target) && !target.startsWith("..");
+      });
+    expect(wrong).toEqual([]);
+  });
+
+  it.each(PURE)("%s imports nothing from Node or Pi, and only the packages it is built on", (layer) => {
+    const wrong = filesOf(layer)
+      .flatMap(importsOf)
+      .filter(({ from, typeOnly }) => !from.startsWith(".") && !typeOnly)
+      .filter(({ from }) => !PURE_PACKAGES.some((allowed) => (typeof allowed === "string" ? allowed === from : allowed.test(from))));
+    expect(wrong).toEqual([]);
+  });
+
+  it.each(PURE)("%s knows neither time nor chance nor the outside world", (layer) => {
+    const wrong = filesOf(layer).filter((file) => IMPURE_NAMES.test(code(readFileSync(resolve(ROOT, file), "utf8"))));
+    expect(wrong).toEqual([]);
+  });
+
+  it("keeps timers, promises and invocations out of the machines", () => {
+    const wrong = filesOf("machines").filter((file) =>
+      /\b(?:invoke|after|fromPromise|sendTo|spawnChild)\s*[:(]|\basync\b|\bPromise\b/.test(
+        code(readFileSync(resolve(ROOT, file), "utf8")),
+      ),
+    );
+    expect(wrong).toEqual([]);
+  });
+});
+
+/** A file's text without comments, which may talk about anything. */
+function code(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/^\s*\/\/.*$/gm, "");
+}
