@@ -1,6 +1,7 @@
 import type { Command } from "../machines/commands.ts";
+import { noUsage } from "../machines/engine-state.ts";
 import type { EngineEventOf } from "../machines/events.ts";
-import { idAt, isSourceAt, NOWHERE, positionOf, tokensAt } from "../reducers/branch.ts";
+import { idAt, NOWHERE, positionOf, tokensAt } from "../reducers/branch.ts";
 import { type EntryLike, timeOf } from "../reducers/entry.ts";
 import {
   OBSERVATIONS_DROPPED,
@@ -14,63 +15,152 @@ import { coverageTiers, maximumDrops } from "../reducers/pool.ts";
 import { resolveSelection, selectFull } from "../reducers/projections.ts";
 import { recordById } from "../reducers/record-index.ts";
 import { firstUnobserved } from "../reducers/session-state.ts";
-import { observerChunkBudget } from "../reducers/settings.ts";
+import { observerChunkBudget, poolTarget } from "../reducers/settings.ts";
 import { renderSources } from "../reducers/sources.ts";
 import { runDropper } from "./dropper.ts";
 import { runObserver } from "./observer.ts";
-import { runReflector } from "./reflector.ts";
+import { type PoolInput, runReflector } from "./reflector.ts";
+import { type ModelAccess, outputBudget, type WorkerLimits } from "./worker-loop.ts";
 import type { WorkerResult } from "./worker-result.ts";
 import type { World } from "./world.ts";
 
 type StartRun = Extract<Command, { type: "startRun" }>;
 
+interface LedgerEntry {
+  customType: string;
+  data: ObservationsRecorded | ReflectionsRecorded | ObservationsDropped;
+}
+
 /** How a job ended: the facts of a `run.finished` event, and the ledger entry to append if it recorded. */
 export type JobEnd = Omit<
   EngineEventOf<"run.finished">,
   "v" | "seq" | "at" | "type" | "runId" | "worker" | "durationMs"
-> & {
-  entry?: {
-    customType: string;
-    data: ObservationsRecorded | ReflectionsRecorded | ObservationsDropped;
-  };
+> & { entry?: LedgerEntry };
+
+/** Gathers what a worker reads, runs it, and says how it ended. It appends nothing itself. */
+export type Job = (world: World, command: StartRun, access: ModelAccess, signal: AbortSignal) => Promise<JobEnd>;
+
+/** An end at which nothing was done. */
+export const NOTHING_DONE: Omit<JobEnd, "outcome"> = {
+  throughId: null,
+  records: 0,
+  rejected: 0,
+  requests: 0,
+  sourceTokens: 0,
+  usage: noUsage(),
 };
 
-/** Gathers what a worker reads, runs it, and says how it ended. Appends nothing itself. */
-export type Job = (world: World, command: StartRun, signal: AbortSignal) => Promise<JobEnd>;
+const SMALLEST_CHUNK = 500;
 
-export const runObserverJob: Job = async (world, command, signal) => {
+const observe: Job = async (world, command, access, signal) => {
   const { session, settings } = world.state();
-  const model = world.workerModel();
-  if ("problem" in model) return noModel(model.problem);
-  const { branch, ledger } = session;
   // Each failure in a row halves the chunk, so that a prompt which is too long for the model mends itself.
-  const budget = Math.max(
-    SMALLEST_CHUNK,
-    Math.floor(observerChunkBudget(settings, model.access.model.contextWindow) / 2 ** command.failures),
-  );
+  const whole = observerChunkBudget(settings, access.model.contextWindow);
+  const budget = Math.max(SMALLEST_CHUNK, Math.floor(whole / 2 ** command.failures));
   const start = firstUnobserved(session, budget, command.emptyThroughId);
-  if (start === NOWHERE) return { ...NOTHING_DONE, outcome: "empty" };
-  // Entries after the chunk are passed too: a context edit among them may take one of its entries back.
-  const entries = entriesFrom(world, start);
-  const chunk = renderSources(entries, { maxTokens: budget });
+  // Entries behind the chunk are passed too: a context edit among them may take one of its entries back.
+  const chunk = renderSources(start === NOWHERE ? [] : entriesFrom(world, start), { maxTokens: budget });
   const throughId = chunk.sourceEntryIds.at(-1);
   if (throughId === undefined) return { ...NOTHING_DONE, outcome: "empty" };
-  const { observations, reflections } = resolveSelection(selectFull(ledger), branch, world.lookup);
+  const { branch, ledger } = session;
+  const prior = resolveSelection(selectFull(ledger), branch, world.lookup);
   const result = await runObserver(
     {
       chunk: chunk.text,
       sources: new Map(chunk.sourceEntryIds.map((id) => [id, timeOfId(world, id)])),
       isKnown: (id) => recordById(ledger.observations, id) !== undefined,
-      priorObservations: observations,
-      priorReflections: reflections,
+      priorObservations: prior.observations,
+      priorReflections: prior.reflections,
       now: world.now(),
     },
-    model.access,
-    limitsOf(world, model.access, signal),
+    access,
+    limitsFor(world, access, signal),
   );
-  const data: ObservationsRecorded = { observations: result.records, coversUpToId: throughId };
-  return endOf(result, throughId, tokensOf(world, chunk.sourceEntryIds), {
+  const sourceTokens = chunk.sourceEntryIds.reduce((sum, id) => sum + tokensAt(branch, positionOf(branch, id)), 0);
+  return endOf(result, throughId, sourceTokens, {
     customType: OBSERVATIONS_RECORDED,
-    data,
+    data: { observations: result.records, coversUpToId: throughId },
   });
 };
+
+const reflect: Job = async (world, _command, access, signal) => {
+  const { input, throughId } = poolOf(world);
+  if (throughId === undefined || input.observations.length === 0) return { ...NOTHING_DONE, outcome: "empty" };
+  const result = await runReflector(input, access, limitsFor(world, access, signal));
+  return endOf(result, throughId, 0, {
+    customType: REFLECTIONS_RECORDED,
+    data: { reflections: result.records, coversUpToId: throughId },
+  });
+};
+
+const drop: Job = async (world, _command, access, signal) => {
+  const { input, throughId } = poolOf(world);
+  const { session, settings } = world.state();
+  const maximum = maximumDrops(session.ledger, settings);
+  if (throughId === undefined || maximum === 0) return { ...NOTHING_DONE, outcome: "empty" };
+  const result = await runDropper(
+    { ...input, maximum, poolTokens: session.ledger.activeTokens, targetTokens: poolTarget(settings) },
+    access,
+    limitsFor(world, access, signal),
+  );
+  return endOf(result, throughId, 0, {
+    customType: OBSERVATIONS_DROPPED,
+    data: { observationIds: result.records, coversUpToId: throughId },
+  });
+};
+
+export const JOBS: Readonly<Record<StartRun["worker"], Job>> = {
+  observer: observe,
+  reflector: reflect,
+  dropper: drop,
+};
+
+/** Active memory as the reflector and the dropper read it; it is covered as far as the observations are. */
+function poolOf(world: World): { input: PoolInput; throughId: string | undefined } {
+  const { branch, ledger } = world.state().session;
+  const { observations, reflections } = resolveSelection(selectFull(ledger), branch, world.lookup);
+  const { observe } = ledger.watermarks;
+  return {
+    input: { observations, reflections, coverage: coverageTiers(ledger) },
+    throughId: observe === NOWHERE ? undefined : idAt(branch, observe),
+  };
+}
+
+function limitsFor(world: World, access: ModelAccess, signal: AbortSignal): WorkerLimits {
+  const { settings } = world.state();
+  return {
+    maxTurns: settings.agentMaxTurns,
+    maxTokens: outputBudget(access.model, settings.agentMaxTokens),
+    timeoutMs: settings.workerTimeoutMs,
+    signal,
+  };
+}
+
+function endOf<T>(result: WorkerResult<T>, throughId: string, sourceTokens: number, entry: LedgerEntry): JobEnd {
+  return {
+    outcome: result.outcome,
+    throughId,
+    records: result.records.length,
+    rejected: result.rejected,
+    requests: result.report.requests,
+    sourceTokens,
+    usage: result.report.usage,
+    ...(result.failure && { failure: result.failure }),
+    ...(result.outcome === "recorded" && { entry }),
+  };
+}
+
+function entriesFrom(world: World, start: number): EntryLike[] {
+  const { branch } = world.state().session;
+  const entries: EntryLike[] = [];
+  for (let at = start; at < branch.length; at++) {
+    const entry = world.lookup(idAt(branch, at) ?? "");
+    if (entry) entries.push(entry);
+  }
+  return entries;
+}
+
+function timeOfId(world: World, id: string): number {
+  const entry = world.lookup(id);
+  return entry ? timeOf(entry) : 0;
+}
