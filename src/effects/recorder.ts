@@ -20,6 +20,11 @@ export interface Recorder {
   close(): Promise<void>;
 }
 
+/** One line of the file. Providers may echo a prompt in an error's text, so no failure's words are written. */
+function encode(line: RecordingLine): string {
+  return `${JSON.stringify(line, (key, value) => (key === "message" ? "" : value))}\n`;
+}
+
 const ROTATE_AT_BYTES = 10 * 1024 * 1024;
 const KEPT_PARTS = 5;
 /** More than this waiting means that the disk does not keep up; memory must not pay for that. */
@@ -50,7 +55,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       fail(new Error(`${file} cannot be written as fast as the session goes`));
       return;
     }
-    for (const line of lines) queue.push(`${JSON.stringify(line)}\n`);
+    for (const line of lines) queue.push(encode(line));
     writing ??= write()
       .catch(fail)
       .finally(() => {
@@ -88,9 +93,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     await rename(file, `${file}.1`).catch(() => {});
     // What is queued now is later than the lines just written and earlier than the keyframe: it is part of it.
     queue = [];
-    const text = opening()
-      .map((line) => `${JSON.stringify(line)}\n`)
-      .join("");
+    const text = opening().map(encode).join("");
     await writeFile(file, text);
     size = Buffer.byteLength(text);
   }

@@ -40,8 +40,9 @@ export default function memoryLanes(pi: ExtensionAPI): void {
     const holder = current;
     clearTimeout(holder.warmUp);
     const session = await settledNow(holder.opening);
-    session?.close(event.reason);
+    const closing = session?.close(event.reason);
     holder.closed = true;
+    await closing;
   });
 
   pi.on("agent_start", (_event, ctx) => enqueue(ctx, (session) => session.agentStarted()));

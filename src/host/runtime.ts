@@ -5,13 +5,18 @@ import {
   type ExtensionContext,
   getAgentDir,
   type SessionBeforeCompactEvent,
+  VERSION as PI_VERSION,
 } from "@earendil-works/pi-coding-agent";
+import { join } from "node:path";
+import packageJson from "../../package.json" with { type: "json" };
 import { requestCompaction } from "../effects/compaction.ts";
 import { noticeFor } from "../effects/notices.ts";
+import { createRecorder, type Recorder } from "../effects/recorder.ts";
 import { createWorkerRuns } from "../effects/worker-runs.ts";
 import type { World } from "../effects/world.ts";
 import { createEngine, type Step } from "../machines/engine.ts";
 import { EVENT_VERSION, type EngineEvent, type Unstamped } from "../machines/events.ts";
+import { RECORDING_VERSION } from "../machines/recording.ts";
 import { planFold } from "../reducers/compaction-plan.ts";
 import type { EntryLookup } from "../reducers/entry.ts";
 import { recallFrom, renderRecall } from "../reducers/recall.ts";
@@ -43,8 +48,7 @@ export function openMemory(pi: ExtensionAPI, ctx: ExtensionContext, reason: stri
   let seq = 0;
 
   function report(event: Unstamped): void {
-    seq++;
-    engine.dispatch({ v: EVENT_VERSION, seq, at: new Date().toISOString(), ...event } as EngineEvent);
+    engine.dispatch(stamp(event, ++seq));
   }
 
   function sync(): void {
@@ -71,8 +75,35 @@ export function openMemory(pi: ExtensionAPI, ctx: ExtensionContext, reason: stri
     now: () => Date.now(),
   };
   const runs = createWorkerRuns(world);
+  const recorder = settings.debugLog ? record() : undefined;
+
+  function opened(): Unstamped {
+    return {
+      type: "session.opened",
+      reason,
+      sessionId: manager.getSessionId(),
+      settings,
+      ...contextWindowOf(ctx),
+      branch: describeBranch(manager),
+    };
+  }
+
+  /** Records the event stream under Pi's agent directory, without text. */
+  function record(): Recorder {
+    const sessionId = manager.getSessionId();
+    return createRecorder({
+      file: join(getAgentDir(), "observational-memory", "debug", `${sessionId}.ndjson`),
+      opening: () => [
+        { type: "header", recording: RECORDING_VERSION, version: packageJson.version, pi: PI_VERSION, sessionId },
+        engine.keyframe(),
+        stamp(opened(), seq),
+      ],
+      onFailure: (message) => world.notify(message, "warning"),
+    });
+  }
 
   function act(step: Step): void {
+    recorder?.take(step);
     for (const command of step.commands) {
       if (command.type === "startRun") runs.start(command);
       else if (command.type === "abortRun") runs.abort(command.runId);
@@ -89,14 +120,7 @@ export function openMemory(pi: ExtensionAPI, ctx: ExtensionContext, reason: stri
       world.notify(`Memory Lanes stopped for this session: ${error instanceof Error ? error.message : error}`, "warning"),
   });
 
-  report({
-    type: "session.opened",
-    reason,
-    sessionId: manager.getSessionId(),
-    settings,
-    ...contextWindowOf(ctx),
-    branch: describeBranch(manager),
-  });
+  report(opened());
   const warning = settingsWarning(problems);
   if (warning) world.notify(warning, "warning");
 
@@ -172,11 +196,16 @@ export function openMemory(pi: ExtensionAPI, ctx: ExtensionContext, reason: stri
       show(command, `Copied ${mode} memory to the clipboard.`);
     },
 
-    close(closing: string) {
+    async close(closing: string) {
       report({ type: "session.closed", reason: closing });
       engine.stop();
+      await recorder?.close();
     },
   };
+}
+
+function stamp(event: Unstamped, seq: number): EngineEvent {
+  return { v: EVENT_VERSION, seq, at: new Date().toISOString(), ...event } as EngineEvent;
 }
 
 function contextWindowOf(ctx: ExtensionContext): { contextWindow?: number } {

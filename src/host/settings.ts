@@ -1,17 +1,18 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { distance } from "fastest-levenshtein";
-import { z } from "zod";
-import { DEFAULT_SETTINGS, poolTarget, type Settings, SettingsSchema } from "../reducers/settings.ts";
+import { poolTarget, type Settings, SettingsSchema } from "../reducers/settings.ts";
+import { isSettingsKey, SETTINGS_KEYS, type SettingsKey } from "./settings-schema.ts";
+import { badValueWords, syntaxWords, unknownKeyWords, unknownMemberWords } from "./settings-words.ts";
 
 /** The key in Pi's settings files; it is the existing V3 extension's, so that its users need not change it. */
 export const NAMESPACE = "observational-memory";
 export const PASSIVE_VARIABLE = "PI_OBSERVATIONAL_MEMORY_PASSIVE";
 
-/** A setting that could not be used as it stands, in words that say what to do. */
+/** A setting that could not be used as it stands. The message goes on where the key stops: "KEY is …". */
 export interface SettingsProblem {
   /** The file, or the environment variable's name */
   file: string;
+  /** The key, or the namespace when the whole file is concerned */
   key: string;
   message: string;
 }
@@ -26,9 +27,13 @@ export interface SettingsPlaces {
   env: Readonly<Record<string, string | undefined>>;
 }
 
+/** Where a value in force comes from: a file, the environment variable's name, or `default`. */
+export type SettingsSources = Record<SettingsKey, string>;
+
 export interface LoadedSettings {
   settings: Settings;
   problems: SettingsProblem[];
+  sources: SettingsSources;
 }
 
 /**
@@ -37,16 +42,18 @@ export interface LoadedSettings {
  * here throws.
  */
 export function loadSettings(places: SettingsPlaces): LoadedSettings {
-  const problems: SettingsProblem[] = [];
-  const files = [join(places.agentDir, "settings.json")];
-  if (places.projectTrusted) files.push(join(places.cwd, places.configDirName, "settings.json"));
-  const values: Record<string, unknown> = {};
-  for (const file of files) Object.assign(values, validValues(file, readNamespace(file, problems), problems));
-  const passive = passiveFrom(places.env, problems);
-  if (passive !== undefined) values.passive = passive;
-  const settings = SettingsSchema.parse(values);
-  problems.push(...contradictions(settings, files.at(-1) ?? ""));
-  return { settings, problems };
+  const loaded: LoadedSettings = {
+    settings: SettingsSchema.parse({}),
+    problems: [],
+    sources: Object.fromEntries(SETTINGS_KEYS.map((key) => [key, "default"])) as SettingsSources,
+  };
+  for (const file of filesOf(places)) {
+    for (const [key, value] of Object.entries(readNamespace(file, loaded.problems)))
+      take(loaded, file, key, value);
+  }
+  takePassive(loaded, places.env);
+  nameContradictions(loaded);
+  return loaded;
 }
 
 /** One warning for all problems, short enough to read; undefined when there are none. */
@@ -54,100 +61,122 @@ export function settingsWarning(problems: readonly SettingsProblem[]): string | 
   const [first, ...more] = problems;
   if (!first) return undefined;
   const rest = more.length === 0 ? "" : ` (and ${more.length} more; see /om:status)`;
-  return `Memory settings: ${first.key} in ${first.file}: ${first.message}${rest}`;
+  return `Memory settings: ${first.key} in ${first.file} ${first.message}${rest}`;
 }
 
-/** The keys of the schema, with the schema of each. */
-const KEYS: Readonly<Record<string, z.ZodType>> = SettingsSchema.shape;
+/** The settings files, lowest layer first. They are one and the same when Pi runs in its agent directory's parent. */
+function filesOf({ agentDir, cwd, configDirName, projectTrusted }: SettingsPlaces): string[] {
+  const global = join(agentDir, "settings.json");
+  const project = join(cwd, configDirName, "settings.json");
+  return projectTrusted && project !== global ? [global, project] : [global];
+}
 
-/** Keys of the V2 implementation that mean nothing any more. */
-const V2_KEYS = ["observationThreshold", "reflectionThreshold", "compactionThreshold", "compactionModel", "thinkingLevel"];
-
-function validValues(
-  file: string,
-  namespace: Readonly<Record<string, unknown>>,
-  problems: SettingsProblem[],
-): Record<string, unknown> {
-  const valid: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(namespace)) {
-    const schema = Object.hasOwn(KEYS, key) ? KEYS[key] : undefined;
-    if (!schema) {
-      problems.push({ file, key, message: unknownKeyWords(key) });
-      continue;
-    }
-    const parsed = schema.safeParse(value);
-    // Only keys that were given are taken: a default must not hide a lower layer's value.
-    if (parsed.success) valid[key] = parsed.data;
-    else problems.push({ file, key, message: badValueWords(key, value, parsed.error) });
+/** Puts a file's value over those of the layers below, if it is one that its key takes. */
+function take(loaded: LoadedSettings, file: string, key: string, value: unknown): void {
+  const { settings, problems, sources } = loaded;
+  if (!isSettingsKey(key)) {
+    // Editors find the schema by this key; it may stand anywhere.
+    if (key !== "$schema") problems.push({ file, key, message: unknownKeyWords(key) });
+    return;
   }
-  return valid;
+  const parsed = SettingsSchema.shape[key].safeParse(value);
+  // Undefined is what zod makes of a key that is not there; a file cannot say it.
+  if (!parsed.success || parsed.data === undefined) {
+    problems.push({ file, key, message: badValueWords(key, value, settings[key], sources[key]) });
+    return;
+  }
+  for (const member of lostMembers(value, parsed.data)) {
+    problems.push({ file, key, message: unknownMemberWords(key, member) });
+  }
+  Object.assign(settings, { [key]: parsed.data });
+  sources[key] = file;
 }
 
-function unknownKeyWords(key: string): string {
-  if (V2_KEYS.includes(key)) return "is a setting of version 2 and is ignored; remove it";
-  const nearest = Object.keys(KEYS)
-    .map((known) => ({ known, away: distance(key.toLowerCase(), known.toLowerCase()) }))
-    .sort((a, b) => a.away - b.away)[0];
-  const close = nearest && nearest.away <= Math.max(2, Math.floor(key.length / 4));
-  return `is not a setting and is ignored${close ? `; did you mean ${nearest.known}?` : ""}`;
+/** Members of an object value that its schema does not know. */
+function lostMembers(value: unknown, kept: unknown): string[] {
+  if (!isObject(value) || !isObject(kept)) return [];
+  return Object.keys(value).filter((member) => !Object.hasOwn(kept, member));
 }
 
-function badValueWords(key: string, value: unknown, error: z.ZodError): string {
-  const shown = JSON.stringify(value) ?? String(value);
-  const reason = error.issues.map(({ path, message }) => (path.length > 0 ? `${path.join(".")}: ${message}` : message));
-  const fallback = JSON.stringify(DEFAULT_SETTINGS[key as keyof Settings]) ?? "unset";
-  return `cannot be ${shown.length > 60 ? `${shown.slice(0, 60)}…` : shown} (${reason.join("; ")}); the value of a lower layer or the default (${fallback}) is used`;
+function takePassive({ settings, problems, sources }: LoadedSettings, env: SettingsPlaces["env"]): void {
+  const value = env[PASSIVE_VARIABLE]?.trim().toLowerCase();
+  // Setting a variable to nothing is how a shell user takes it back for one command.
+  if (value === undefined || value === "") return;
+  if (["1", "true", "yes", "on"].includes(value)) settings.passive = true;
+  else if (["0", "false", "no", "off"].includes(value)) settings.passive = false;
+  else {
+    const message = badValueWords("passive", value, settings.passive, sources.passive);
+    problems.push({ file: PASSIVE_VARIABLE, key: "passive", message: `${message} (write 1 or 0)` });
+    return;
+  }
+  sources.passive = PASSIVE_VARIABLE;
+}
+
+/** Values that are good one by one and make little sense together; they are kept, and named. */
+function nameContradictions({ settings, problems, sources }: LoadedSettings): void {
+  const { observeAfterTokens, reflectAfterTokens, observationsPoolMaxTokens } = settings;
+  /** Names the key of the two that somebody set; neither default contradicts another. */
+  const name = (keys: readonly [SettingsKey, SettingsKey], message: string) => {
+    const key = sources[keys[0]] === "default" ? keys[1] : keys[0];
+    problems.push({ file: sources[key], key, message });
+  };
+
+  if (
+    settings.observationsPoolTargetTokens !== undefined &&
+    poolTarget(settings) >= observationsPoolMaxTokens
+  ) {
+    name(
+      ["observationsPoolTargetTokens", "observationsPoolMaxTokens"],
+      `is kept, but observationsPoolTargetTokens (${poolTarget(settings)}) should be below observationsPoolMaxTokens (${observationsPoolMaxTokens}): nothing is dropped before compactions already fold everything anew`,
+    );
+  }
+  if (reflectAfterTokens < observeAfterTokens) {
+    name(
+      ["reflectAfterTokens", "observeAfterTokens"],
+      `is kept, but reflectAfterTokens (${reflectAfterTokens}) is below observeAfterTokens (${observeAfterTokens}): the reflector needs new observations, so it runs only as often as the observer`,
+    );
+  }
 }
 
 function readNamespace(file: string, problems: SettingsProblem[]): Readonly<Record<string, unknown>> {
+  const named = (message: string) => {
+    problems.push({ file, key: NAMESPACE, message });
+    return {};
+  };
   let text: string;
   try {
     text = readFileSync(file, "utf8");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") {
-      problems.push({ file, key: NAMESPACE, message: `cannot be read (${(error as Error).message})` });
-    }
-    return {};
+    return isMissing(error)
+      ? {}
+      : named(`cannot be read: ${messageOf(error)}; no setting of this file is used`);
   }
+  // As Pi reads it: strict JSON, a byte order mark or an empty file allowed.
+  const json = text.replace(/^\uFEFF/, "");
+  if (json === "") return {};
+  let whole: unknown;
   try {
-    // Pi allows a byte order mark and an empty file.
-    const whole: unknown = text.trim() === "" ? {} : JSON.parse(text.replace(/^\uFEFF/, ""));
-    const namespace = isObject(whole) ? whole[NAMESPACE] : undefined;
-    if (namespace === undefined) return {};
-    if (isObject(namespace)) return namespace;
-    problems.push({ file, key: NAMESPACE, message: "must be an object of settings; it is ignored" });
+    whole = JSON.parse(json);
   } catch (error) {
-    problems.push({ file, key: NAMESPACE, message: `the file is not valid JSON (${(error as Error).message}); it is ignored` });
+    return named(`cannot be read: the file ${syntaxWords(json, error)}; no setting of this file is used`);
   }
-  return {};
+  if (!isObject(whole))
+    return named("cannot be read: the file must hold an object, { … }; no setting of it is used");
+  const namespace = Object.hasOwn(whole, NAMESPACE) ? whole[NAMESPACE] : {};
+  if (isObject(namespace)) return namespace;
+  return named('must be an object, { "key": value, … }; no setting of this file is used');
+}
+
+/** Neither a missing file nor a missing folder, or a file where the folder would be, is worth a word. */
+function isMissing(error: unknown): boolean {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  return code === "ENOENT" || code === "ENOTDIR";
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function passiveFrom(env: SettingsPlaces["env"], problems: SettingsProblem[]): boolean | undefined {
-  const value = env[PASSIVE_VARIABLE]?.trim().toLowerCase();
-  if (value === undefined || value === "") return undefined;
-  if (["1", "true", "yes", "on"].includes(value)) return true;
-  if (["0", "false", "no", "off"].includes(value)) return false;
-  problems.push({
-    file: PASSIVE_VARIABLE,
-    key: "passive",
-    message: `cannot be "${value}"; use 1 or 0. It is ignored`,
-  });
-  return undefined;
-}
-
-/** Settings that are valid one by one and make no sense together; they are kept, and named. */
-function contradictions(settings: Settings, file: string): SettingsProblem[] {
-  const problems: SettingsProblem[] = [];
-  if (poolTarget(settings) >= settings.observationsPoolMaxTokens) {
-    problems.push({
-      file,
-      key: "observationsPoolTargetTokens",
-      message: `should be below observationsPoolMaxTokens (${settings.observationsPoolMaxTokens}), or every compaction is a full fold`,
-    });
-  }
-  return problems;
 }

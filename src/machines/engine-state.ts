@@ -2,6 +2,7 @@ import { emptySession, extendSession, type SessionState, sessionOf } from "../re
 import { DEFAULT_SETTINGS, type Settings } from "../reducers/settings.ts";
 import type { EngineEvent, EngineEventOf, Failure, Usage } from "./events.ts";
 import { WORKERS, type Worker } from "./readings.ts";
+import type { Keyframe } from "./recording.ts";
 
 /** What a worker has done since the session was opened in this process. */
 export interface WorkerRecord {
@@ -68,6 +69,14 @@ export function evolve(state: EngineState, event: EngineEvent): EngineState {
     default:
       return state;
   }
+}
+
+/** The state with the books of a keyframe: what `session.opened` alone does not tell. */
+export function restoreBooks(
+  state: EngineState,
+  { agentIdle, workers, compactionFailure }: Keyframe,
+): EngineState {
+  return { ...state, agentIdle, workers, compactionFailure };
 }
 
 /** What all workers have used so far. */

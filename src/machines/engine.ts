@@ -1,8 +1,8 @@
-import { map, observeOn, queueScheduler, share, Subject, type Observable } from "rxjs";
-import { type Actor, createActor, type InspectionEvent } from "xstate";
+import { map, type Observable, observeOn, queueScheduler, Subject, share } from "rxjs";
+import { type Actor, createActor, type InspectionEvent, type Snapshot } from "xstate";
 import type { Command } from "./commands.ts";
 import { type CompactionLaneEvent, compactionLane } from "./compaction-lane.ts";
-import { type EngineState, evolve, initialState } from "./engine-state.ts";
+import { type EngineState, evolve, initialState, restoreBooks } from "./engine-state.ts";
 import type { EngineEvent } from "./events.ts";
 import { observerLane } from "./observer-lane.ts";
 import {
@@ -14,6 +14,7 @@ import {
   type Surroundings,
   type Worker,
 } from "./readings.ts";
+import type { Keyframe } from "./recording.ts";
 import { reflectDropLane } from "./reflect-drop-lane.ts";
 import { type SchedulerEvent, schedulerMachine, type Wake } from "./scheduler.ts";
 import type { WorkLaneEvent } from "./work-lane.ts";
@@ -39,6 +40,8 @@ export interface Step {
 export interface EngineOptions {
   /** Sees every message between the scheduler and the lanes, as XState's inspection protocol has it. */
   inspect?: (event: InspectionEvent) => void;
+  /** Goes on where another engine stood; the next event must be the `session.opened` that belongs to it. */
+  keyframe?: Keyframe;
 }
 
 export interface Engine {
@@ -48,6 +51,8 @@ export interface Engine {
   readonly steps$: Observable<Step>;
   readonly state: EngineState;
   readonly lanes: Readonly<Record<LaneName, string>>;
+  /** Where the machines and the books stand, for a recording that starts here. */
+  keyframe(): Keyframe;
   /** Stops the actors and completes the stream. */
   stop(): void;
 }
@@ -64,11 +69,15 @@ export function laneOf(worker: Worker): LaneName {
  */
 export function createEngine(options: EngineOptions = {}): Engine {
   const inspect = options.inspect ? { inspect: options.inspect } : {};
-  const scheduler = createActor(schedulerMachine, { id: "scheduler", ...inspect });
+  const actorOptions = (id: string) => {
+    const snapshot = options.keyframe?.machines[id] as Snapshot<unknown> | undefined;
+    return { id, ...inspect, ...(snapshot && { snapshot }) };
+  };
+  const scheduler = createActor(schedulerMachine, actorOptions("scheduler"));
   const actors = {
-    observer: createActor(observerLane, { id: "observer", ...inspect }),
-    reflectDrop: createActor(reflectDropLane, { id: "reflectDrop", ...inspect }),
-    compaction: createActor(compactionLane, { id: "compaction", ...inspect }),
+    observer: createActor(observerLane, actorOptions("observer")),
+    reflectDrop: createActor(reflectDropLane, actorOptions("reflectDrop")),
+    compaction: createActor(compactionLane, actorOptions("compaction")),
   };
   let state = initialState();
   let current: EngineEvent | undefined;
@@ -89,9 +98,13 @@ export function createEngine(options: EngineOptions = {}): Engine {
   for (const lane of LANES) actors[lane].start();
   scheduler.start();
 
+  let restored = options.keyframe;
+
   function step(event: EngineEvent): Step {
     const before = laneStates(actors);
     state = evolve(state, event);
+    if (restored) state = restoreBooks(state, restored);
+    restored = undefined;
     current = event;
     commands = [];
     const heard = schedulerEventOf(event);
@@ -118,6 +131,18 @@ export function createEngine(options: EngineOptions = {}): Engine {
     get lanes() {
       return laneStates(actors);
     },
+    keyframe: () => ({
+      type: "keyframe",
+      machines: {
+        scheduler: scheduler.getPersistedSnapshot(),
+        observer: actors.observer.getPersistedSnapshot(),
+        reflectDrop: actors.reflectDrop.getPersistedSnapshot(),
+        compaction: actors.compaction.getPersistedSnapshot(),
+      },
+      agentIdle: state.agentIdle,
+      workers: state.workers,
+      compactionFailure: state.compactionFailure,
+    }),
     stop() {
       input.complete();
       running.unsubscribe();
@@ -167,7 +192,8 @@ function schedulerEventOf(event: EngineEvent): SchedulerEvent | undefined {
 function deliver(actors: LaneActors, { lane, as }: Wake, event: EngineEvent, state: EngineState): void {
   const around: Surroundings = {
     at: Date.parse(event.at),
-    observerBusy: actors.observer.getSnapshot().matches("due") || actors.observer.getSnapshot().matches("running"),
+    observerBusy:
+      actors.observer.getSnapshot().matches("due") || actors.observer.getSnapshot().matches("running"),
     agentIdle: state.agentIdle,
   };
   if (lane === "compaction") {

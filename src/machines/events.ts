@@ -34,6 +34,20 @@ export type Usage = z.infer<typeof UsageSchema>;
 export const FailureSchema = z.object({ kind: z.string(), message: z.string() });
 export type Failure = z.infer<typeof FailureSchema>;
 
+/** A run ended; there is exactly one of these for each `startRun` command. */
+export const RunFinishedSchema = event("run.finished", {
+  ...RunResultSchema.shape,
+  worker: WorkerSchema,
+  records: z.int(),
+  rejected: z.int(),
+  requests: z.int(),
+  /** Source tokens that the run read */
+  sourceTokens: z.number(),
+  durationMs: z.number(),
+  usage: UsageSchema,
+  failure: FailureSchema.optional(),
+});
+
 /** Everything the engine decides by. Facts only: ids, kinds, counts, outcomes, settings. */
 export const EngineEventSchema = z.discriminatedUnion("type", [
   /** A session is open on this branch (root first). Also the keyframe that lets a recording start anywhere. */
@@ -56,19 +70,7 @@ export const EngineEventSchema = z.discriminatedUnion("type", [
   event("agent.settled", { aborted: z.boolean() }),
   /** The user asked for a run now (`/om:run`). */
   event("run.demanded", { lane: z.enum(LANES) }),
-  /** A run ended; there is exactly one of these for each `startRun` command. */
-  event("run.finished", {
-    ...RunResultSchema.shape,
-    worker: WorkerSchema,
-    records: z.int(),
-    rejected: z.int(),
-    requests: z.int(),
-    /** Source tokens that the run read */
-    sourceTokens: z.number(),
-    durationMs: z.number(),
-    usage: UsageSchema,
-    failure: FailureSchema.optional(),
-  }),
+  RunFinishedSchema,
   event("compaction.started", { reason: z.string() }),
   event("compaction.finished", { folded: z.boolean() }),
   event("compaction.failed", { failure: FailureSchema }),

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { clocksOfSession, hasUnreflectedCoverage, type SessionState } from "../reducers/session-state.ts";
-import { isPoolOverTarget } from "../reducers/pool.ts";
 import { NOWHERE, tokensAfter } from "../reducers/branch.ts";
+import { isPoolOverTarget } from "../reducers/pool.ts";
+import { clocksOfSession, hasUnreflectedCoverage, type SessionState } from "../reducers/session-state.ts";
 import { compactionThreshold, type Settings } from "../reducers/settings.ts";
 
 /** The lanes, in the order in which the scheduler wakes them. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { CommandSchema } from "./commands.ts";
 import type { Step } from "./engine.ts";
-import { EngineEventSchema, UsageSchema } from "./events.ts";
+import { EngineEventSchema, RunFinishedSchema, UsageSchema } from "./events.ts";
 import { LANES } from "./readings.ts";
 
 /**
@@ -23,7 +23,7 @@ const WorkerRecordSchema = z.object({
   runs: z.int(),
   requests: z.int(),
   usage: UsageSchema,
-  last: EngineEventSchema.nullable(),
+  last: RunFinishedSchema.nullable(),
   failure: z.object({ kind: z.string(), message: z.string(), at: z.string() }).nullable(),
 });
 
@@ -33,7 +33,11 @@ export const KeyframeSchema = z.object({
   /** Each machine's persisted XState snapshot, by name */
   machines: z.record(z.string(), z.unknown()),
   agentIdle: z.boolean(),
-  workers: z.record(z.string(), WorkerRecordSchema),
+  workers: z.object({
+    observer: WorkerRecordSchema,
+    reflector: WorkerRecordSchema,
+    dropper: WorkerRecordSchema,
+  }),
   compactionFailure: z.object({ kind: z.string(), message: z.string(), at: z.string() }).nullable(),
 });
 export type Keyframe = z.infer<typeof KeyframeSchema>;
@@ -47,12 +51,7 @@ export const DecisionSchema = z.object({
 });
 export type Decision = z.infer<typeof DecisionSchema>;
 
-export const RecordingLineSchema = z.union([
-  HeaderSchema,
-  KeyframeSchema,
-  DecisionSchema,
-  EngineEventSchema,
-]);
+export const RecordingLineSchema = z.union([HeaderSchema, KeyframeSchema, DecisionSchema, EngineEventSchema]);
 export type RecordingLine = z.infer<typeof RecordingLineSchema>;
 
 /** What a step decided; undefined when the event moved no lane and asked for nothing. */

@@ -53,7 +53,11 @@ export const reflectDropLane = workLane.createMachine({
                 target: "dropping",
                 actions: ["rememberSuccess", "tellRecorded"],
               },
-              { guard: "recorded", target: "#reflectDrop.idle", actions: ["rememberSuccess", "tellRecorded"] },
+              {
+                guard: "recorded",
+                target: "#reflectDrop.idle",
+                actions: ["rememberSuccess", "tellRecorded"],
+              },
               { guard: "foundNothing", target: "#reflectDrop.coolingDown", actions: "rememberEmptyRange" },
               {
                 guard: "isFirstFailure",

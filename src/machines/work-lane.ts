@@ -1,7 +1,7 @@
 import { assign, emit, raise, setup } from "xstate";
 import { backoffDelay } from "./backoff.ts";
 import type { Command } from "./commands.ts";
-import type { WorkReading, Worker } from "./readings.ts";
+import type { Worker, WorkReading } from "./readings.ts";
 import type { RunResult } from "./run-result.ts";
 
 /** What a worker lane is told. Every event carries the reading that the lane decides by. */
@@ -61,7 +61,8 @@ export const workLane = setup({
     wasTriggeredAndIsFree: ({ context, event }) => context.triggered && !event.reading.heldBack,
     /** An empty result stands until a whole threshold of new source tokens, or until coverage moves. */
     hasCooledDown: ({ context, event: { reading } }) =>
-      reading.clock >= context.clockAtStart + reading.threshold || reading.coverage !== context.coverageAtStart,
+      reading.clock >= context.clockAtStart + reading.threshold ||
+      reading.coverage !== context.coverageAtStart,
     mayRetry: ({ context, event }) => event.reading.at >= context.retryAt,
     recorded: ({ context, event }) => outcomeOf(context, event) === "recorded",
     recordedAndPoolOverTarget: ({ context, event }) =>
@@ -69,8 +70,7 @@ export const workLane = setup({
     foundNothing: ({ context, event }) => outcomeOf(context, event) === "empty",
     failed: ({ context, event }) => outcomeOf(context, event) === "failed",
     /** Only the first failure of a row is worth a warning. */
-    isFirstFailure: ({ context, event }) =>
-      outcomeOf(context, event) === "failed" && context.failures === 0,
+    isFirstFailure: ({ context, event }) => outcomeOf(context, event) === "failed" && context.failures === 0,
     /** Stale (its session or branch is gone) or aborted: nothing was appended and nothing is to be said. */
     isVoid: ({ context, event }) => ["stale", "aborted"].includes(outcomeOf(context, event) ?? ""),
   },

@@ -160,7 +160,8 @@ const SOURCE_WORDS = {
 } as const;
 
 function describeSource(source: RecalledSource): string {
-  const head = `[Source entry id: ${source.entryId}]${SOURCE_WORDS[source.status]}`;
+  // Not the observer's block header: a recalled text may be observed in its turn, and must not look like a source.
+  const head = `Source ${source.entryId}${SOURCE_WORDS[source.status]}`;
   return "text" in source ? `${head}\n${source.text}` : head;
 }
 

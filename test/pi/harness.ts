@@ -12,6 +12,8 @@ import {
   startScriptedModel,
 } from "../../src/host/demo/scripted-model.ts";
 
+export { lanesAtRest } from "../../src/host/demo/lanes-at-rest.ts";
+
 /** What a user passes to `pi -e`: this package's folder, or what the variable names, such as an unpacked tarball. */
 export const EXTENSION = process.env.PI_TEST_EXTENSION ?? resolve(import.meta.dirname, "../..");
 export const REMOTE_CONTROL = join(import.meta.dirname, "remote-control.ts");
@@ -150,14 +152,6 @@ export async function waitFor<T>(
     if (performance.now() > deadline) throw new Error(`Waited ${timeoutMs} ms in vain for ${what}`);
     await sleep(everyMs);
   }
-}
-
-/** Waits until every request has its answer, or its client has gone. */
-export async function quiet(model: ScriptedModel): Promise<void> {
-  await waitFor(
-    () => model.requests.every((request) => request.answered || request.aborted),
-    "all requests to be answered",
-  );
 }
 
 /** The body of a role's request, counted like `Array.at`. */

@@ -19,7 +19,7 @@ import {
   REFLECTIONS_RECORDED,
   type ReflectionsRecorded,
 } from "../../src/reducers/ledger-entries.ts";
-import { openWorld, prose, quiet, requestAt, SMALL, type World, waitFor } from "./harness.ts";
+import { lanesAtRest, openWorld, prose, requestAt, SMALL, type World } from "./harness.ts";
 
 const MAX_TURNS = 30;
 const RECALL_PROMPT = "Recall the exact words behind every line of your memory.";
@@ -71,8 +71,7 @@ function ledgerOf(entries: readonly SessionLine[]): Ledger {
 
 async function takeTurn(world: World, turn: number): Promise<void> {
   await world.pi.prompt(`Turn ${turn}: the ferry in bay ${turn} must never leave before ${turn}:30.`);
-  await world.pi.idle();
-  await quiet(world.model);
+  await lanesAtRest(world.pi);
 }
 
 /** Every clock that status shows against its threshold, as `name: reading/threshold`. */
@@ -90,6 +89,10 @@ describe("the main job in a real Pi", { timeout: 60_000 }, () => {
   /** The session file's lines after the long session and the recall. */
   let entries: SessionLine[];
   let ledger: Ledger;
+  /** The memory that the agent saw when it was asked to recall. */
+  let summary: string;
+  /** Observer requests before the recall, each the first of its run. */
+  let chunks: ChatRequest[];
 
   beforeAll(async () => {
     world = await openWorld({ memory: SMALL, script: { agent } });
@@ -98,9 +101,12 @@ describe("the main job in a real Pi", { timeout: 60_000 }, () => {
     for (let turn = 1; turn <= MAX_TURNS && !complete(ledgerOf(await world.pi.entries())); turn++) {
       await takeTurn(world, turn);
     }
+    summary = ledgerOf(await world.pi.entries()).compactions.at(-1)?.summary ?? "";
+    chunks = world.model
+      .by("observer")
+      .flatMap(({ body }) => (freshToolResults(body).length > 0 ? [] : [body]));
     await world.pi.prompt(RECALL_PROMPT);
-    await world.pi.idle();
-    await quiet(world.model);
+    await lanesAtRest(world.pi);
     entries = await world.pi.entries();
     ledger = ledgerOf(entries);
   }, 60_000);
@@ -164,37 +170,37 @@ describe("the main job in a real Pi", { timeout: 60_000 }, () => {
   });
 
   it("observes every source entry once, in order, with nothing left out", () => {
-    const firsts = world.model.by("observer").filter(({ body }) => freshToolResults(body).length === 0);
-    const shown = firsts.flatMap(({ body }) => chunkBlocks(body).map((block) => block.entryId));
+    const shown = chunks.flatMap((body) => chunkBlocks(body).map((block) => block.entryId));
     const sources = entries
       .filter((entry) => ["user", "assistant", "toolResult"].includes(messageOf(entry)?.role ?? ""))
       .map(({ id }) => id);
+    expect(shown).not.toHaveLength(0);
     expect(shown).toEqual(sources.slice(0, shown.length));
   });
 
   it("compacts by itself, without a model, in the folded format", () => {
     expect(ledger.compactions.length).toBeGreaterThan(1);
     expect(world.model.by("summariser")).toHaveLength(0);
-    for (const { details, fromHook, summary } of ledger.compactions) {
+    for (const { details, fromHook, summary: text } of ledger.compactions) {
       expect(fromHook).toBe(true);
       expect(details).toMatchObject({ type: FOLDED, version: 1, fullFold: expect.any(Boolean) });
       const folded = [...(details?.observations ?? []), ...(details?.reflections ?? [])].map(({ id }) => id);
       expect(folded).not.toHaveLength(0);
-      expect(memoryIds(summary).toSorted()).toEqual(folded.toSorted());
+      expect(memoryIds(text).toSorted()).toEqual(folded.toSorted());
     }
   });
 
   it("replaces the cut conversation by memory in what the agent sees", () => {
     const asking = requestAt(world.model, "agent", -2);
     expect(lastUserText(asking)).toBe(RECALL_PROMPT);
-    expect(userText(asking)).toContain(ledger.compactions.at(-1)?.summary);
+    expect(userText(asking)).toContain(summary);
     expect(JSON.stringify(asking.messages).includes("(note 1.1)"), "the first answer is still shown").toBe(
       false,
     );
   });
 
   it("resolves every id of the summary when the model calls recall", () => {
-    const ids = memoryIds(ledger.compactions.at(-1)?.summary ?? "");
+    const ids = memoryIds(summary);
     const results = entries.filter((entry) => messageOf(entry)?.toolName === "recall");
     expect(ids).not.toHaveLength(0);
     expect(results).toHaveLength(ids.length);
@@ -236,7 +242,7 @@ describe("the main job in a real Pi", { timeout: 60_000 }, () => {
     let turn = MAX_TURNS;
     const recordedMore = async () => ledgerOf(await world.pi.entries()).recorded.length > batches;
     while (!(await recordedMore()) && turn < MAX_TURNS + 5) await takeTurn(world, ++turn);
-    await waitFor(recordedMore, "the observer to record again after the resume");
+    expect(await recordedMore()).toBe(true);
 
     const resumed = ledgerOf(await world.pi.entries());
     const firstChunk = chunkBlocks(requestAt(world.model, "observer", asked));

@@ -3,7 +3,16 @@ import { runPi } from "../../src/host/demo/pi-launch.ts";
 import { lastUserText } from "../../src/host/demo/scripted-model.ts";
 import { customEntries } from "../../src/host/demo/session-file.ts";
 import { OBSERVATIONS_RECORDED, type ObservationsRecorded } from "../../src/reducers/ledger-entries.ts";
-import { NEVER, onlyObserver, openWorld, prose, type World, waitFor, withPi } from "./harness.ts";
+import {
+  lanesAtRest,
+  NEVER,
+  onlyObserver,
+  openWorld,
+  prose,
+  type World,
+  waitFor,
+  withPi,
+} from "./harness.ts";
 
 const agent = (_request: unknown, nth: number) => ({ text: prose(700, nth) });
 
@@ -46,9 +55,10 @@ describe("the commands through RPC", { timeout: 30_000 }, () => {
       expect(visible).not.toContain(id);
     }
 
-    await world.pi.prompt("And the one in bay 5?");
-    await world.pi.prompt("And in bay 6?");
-    await waitFor(async () => (await observed()).length > ids.length, "the observer to record again");
+    for (const bay of [5, 6, 7]) {
+      await world.pi.prompt(`And the one in bay ${bay}?`);
+      await lanesAtRest(world.pi);
+    }
     await world.pi.compact();
     const compacted = (await world.pi.command("/om:view")).join("\n");
     for (const id of ids) expect(compacted).toContain(`[${id}]`);

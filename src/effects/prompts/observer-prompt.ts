@@ -20,7 +20,7 @@ How to write
 - Say who said it. A statement of the user is a fact about what the user wants or believes. A question is not a statement: "User asked whether X", never "X". What the agent proposes or guesses is not a result: "Agent suspects X" until something shows it.
 - When something replaces an earlier fact, say what it replaces: "User switched from A to B; A is no longer wanted."
 - When something is finished, say so in those words ("Done: …"), so that nobody does it again. When it failed or was abandoned, say that.
-- Do not note again what the prior memory already says, unless it has changed.
+- Do not note again what the prior memory already says, unless it has changed. Results of the recall tool repeat old messages: note only what came of them.
 
 Relevance
 - critical: who the user is, corrections by the user, hard constraints, finished outcomes; what must not be lost or violated.

@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { DEMO_TURNS, RECALL_TURN } from "./demo-conversation.ts";
 import { announceTurn, progressLine, resultText, say } from "./demo-progress.ts";
 import { DEMO_SCRIPT } from "./demo-script.ts";
+import { lanesAtRest } from "./lanes-at-rest.ts";
 import type { PiLaunch } from "./pi-launch.ts";
 import { type PiProcess, startPi } from "./pi-process.ts";
 import { startScriptedModel } from "./scripted-model.ts";
@@ -14,16 +14,16 @@ const PACKAGE = resolve(import.meta.dirname, "../../..");
 
 /** Small enough that a conversation of some twenty thousand tokens shows everything. */
 export const DEMO_MEMORY = {
-  observeAfterTokens: 2000,
-  reflectAfterTokens: 5000,
-  compactAfterTokens: 6000,
-  observationsPoolMaxTokens: 700,
+  observeAfterTokens: 1200,
+  reflectAfterTokens: 3000,
+  compactAfterTokens: 4500,
+  observationsPoolMaxTokens: 450,
   observationsPoolTargetTokens: 250,
   debugLog: true,
 } as const;
 
 const SETTINGS = {
-  compaction: { keepRecentTokens: 2000 },
+  compaction: { keepRecentTokens: 1500 },
   "observational-memory": DEMO_MEMORY,
 };
 
@@ -115,7 +115,8 @@ async function converse(pi: PiProcess): Promise<DemoResult> {
     announceTurn(index + 1, turns.length, title);
     await pi.prompt(asks);
     failIfModelFailed(pi);
-    status = await workersAtRest(pi);
+    // A user reads the answer before asking on; the workers finish meanwhile.
+    status = await lanesAtRest(pi);
   }
   const { text } = (await pi.send("get_last_assistant_text")) as { text: string | null };
   return {
@@ -137,18 +138,6 @@ function failIfModelFailed(pi: PiProcess): void {
     | undefined;
   if (last?.stopReason === "error")
     throw new Error(`The model failed: ${last.errorMessage ?? "no reason given"}`);
-}
-
-const BUSY_LANE = /^ +(observer|reflect\/drop|compaction) +(running|requested|compacting)/m;
-
-/** A user reads the answer before asking on; the workers finish meanwhile. Gives the status they came to rest in. */
-async function workersAtRest(pi: PiProcess): Promise<string> {
-  for (;;) {
-    await pi.idle();
-    const status = (await pi.command("/om:status")).join("\n");
-    if (!BUSY_LANE.test(status)) return status;
-    await sleep(50);
-  }
 }
 
 function complaintsOf(pi: PiProcess): string[] {
