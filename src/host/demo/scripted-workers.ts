@@ -51,10 +51,11 @@ export function defaultObserver(request: ChatRequest): Reply {
   return calling("record_observations", { observations });
 }
 
-/** Plays a reflector that draws one conclusion from the observations that carry most weight. */
+/** Plays a reflector that draws one conclusion from the observations that carry most weight, the newest first. */
 export function defaultReflector(request: ChatRequest): Reply {
   if (freshToolResults(request).length > 0) return { text: "Recorded." };
   const support = shownObservations(request)
+    .toReversed()
     .toSorted((a, b) => weight(b) - weight(a))
     .slice(0, 4);
   if (support.length === 0) return { text: "Nothing durable yet." };
