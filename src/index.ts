@@ -18,6 +18,7 @@ import {
 } from "./reducers/projections.ts";
 import { type Recalled, recallFrom } from "./reducers/recall.ts";
 import { isActive } from "./reducers/pool.ts";
+import { allRecords } from "./reducers/record-index.ts";
 import { sessionOfEntries } from "./reducers/session-of-entries.ts";
 import { DEFAULT_SETTINGS } from "./reducers/settings.ts";
 
@@ -66,7 +67,7 @@ export function foldLedger(entries: readonly EntryLike[]): FoldedLedger {
   return {
     observations,
     activeObservations: observations.filter(({ id }) => isActive(ledger, id)),
-    droppedObservationIds: Object.values(ledger.drops).flatMap((bucket) => Object.keys(bucket)),
+    droppedObservationIds: allRecords(ledger.drops).map(({ id }) => id),
     reflections: resolveSelection(selectFull(ledger), branch, lookup).reflections,
     ignored: { ...ledger.ignored },
   };

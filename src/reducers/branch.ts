@@ -43,15 +43,32 @@ export function emptyBranch(): Branch {
 /** The branch with one more entry at its tip. Amortised O(1); a context edit costs O(edits in force). */
 export function extendBranch(branch: Branch, fact: EntryFact): Branch {
   const log = branch.log.ids.length === branch.length ? branch.log : copyLog(branch);
-  const before = branch.length === 0 ? 0 : (log.cumulative[branch.length - 1] ?? 0);
-  log.ids.push(fact.id);
-  log.kinds.push(ENTRY_KINDS.indexOf(fact.kind) | (fact.source ? SOURCE_BIT : 0));
-  log.cumulative.push(before + fact.tokens);
-  // A damaged file may repeat an id: the first one stands, as a marker cannot mean two places.
-  if (!log.positions.has(fact.id)) log.positions.set(fact.id, branch.length);
+  appendRow(log, fact);
   const extended: Branch = { length: branch.length + 1, log, edits: branch.edits };
   return fact.edit ? withEdit(extended, fact.edit) : extended;
 }
+
+/** The branch of these entries, root first. */
+export function branchOf(facts: readonly EntryFact[]): Branch {
+  const { log } = emptyBranch();
+  let edits: readonly Edit[] = [];
+  for (const fact of facts) {
+    appendRow(log, fact);
+    if (fact.edit) edits = withEdit({ length: log.ids.length, log, edits }, fact.edit).edits;
+  }
+  return { length: log.ids.length, log, edits };
+}
+
+function appendRow(log: BranchLog, fact: EntryFact): void {
+  const position = log.ids.length;
+  log.ids.push(fact.id);
+  log.kinds.push(KIND_NUMBERS[fact.kind] | (fact.source ? SOURCE_BIT : 0));
+  log.cumulative.push((log.cumulative[position - 1] ?? 0) + fact.tokens);
+  // A damaged file may repeat an id: the first one stands, as a marker cannot mean two places.
+  if (!log.positions.has(fact.id)) log.positions.set(fact.id, position);
+}
+
+const KIND_NUMBERS = Object.fromEntries(ENTRY_KINDS.map((kind, number) => [kind, number])) as Record<EntryKind, number>;
 
 /** Where the entry stands on this branch, or `NOWHERE`. */
 export function positionOf(branch: Branch, id: string): number {

@@ -1,4 +1,4 @@
-import { type Draft, produce } from "immer";
+import { type Draft, Immer } from "immer";
 import { type Branch, NOWHERE, positionOf } from "./branch.ts";
 import type { EntryFact, IgnoredReason, LedgerFact } from "./entry-fact.ts";
 import type { Relevance } from "./ledger-entries.ts";
@@ -7,6 +7,8 @@ import { putRecord, type RecordIndex, recordById } from "./record-index.ts";
 /** Where an observation stands; its text stays in the session entry at position `entry`, item `index`. */
 export interface ObservationRef {
   readonly id: string;
+  /** Its place in the order of recording, counted from 0 */
+  readonly ordinal: number;
   readonly tokens: number;
   readonly relevance: Relevance;
   /** Position of the earliest cited source entry on the branch, or `NOWHERE`. */
@@ -36,6 +38,7 @@ export interface DropRef {
 
 /** A record of a ledger entry whose marker is not on the branch: no projection shows it, `recall` finds it. */
 export interface DanglingRef {
+  readonly id: string;
   readonly kind: "observation" | "reflection";
   readonly entry: number;
   readonly index: number;
@@ -60,6 +63,11 @@ export interface Ledger {
   readonly observations: RecordIndex<ObservationRef>;
   /** All observations in the order in which they were recorded, in chunks that stay small. */
   readonly observationLog: readonly (readonly ObservationRef[])[];
+  /**
+   * For each observation of the log, in the same chunks: the position of the earliest marker of a drop of it, or
+   * `NOT_DROPPED`. A projection reads this instead of looking every id up.
+   */
+  readonly dropLog: readonly (readonly number[])[];
   readonly reflections: RecordIndex<ReflectionRef>;
   readonly reflectionLog: readonly (readonly ReflectionRef[])[];
   readonly drops: RecordIndex<DropRef>;
@@ -86,13 +94,23 @@ export interface Ledger {
   readonly ignoredEntries: readonly { readonly id: string; readonly reason: IgnoredReason }[];
 }
 
-const CHUNK = 256;
+/**
+ * Immer without auto-freezing. Freezing visits every child of every node that an append has copied; at 30,000
+ * observations that was most of an append's time (docs/performance.md). The types forbid writing all the same.
+ */
+const { produce } = new Immer({ autoFreeze: false });
+
+const CHUNK = 64;
+
+/** Later than any marker. */
+export const NOT_DROPPED = Number.POSITIVE_INFINITY;
 const IGNORED_ENTRIES_KEPT = 5;
 
 export function emptyLedger(): Ledger {
   return {
     observations: {},
     observationLog: [],
+    dropLog: [],
     reflections: {},
     reflectionLog: [],
     drops: {},
@@ -121,15 +139,20 @@ export function concernsLedger(fact: EntryFact): boolean {
  */
 export const foldEntry: (ledger: Ledger, fact: EntryFact, branch: Branch) => Ledger = produce(foldIntoDraft);
 
-/** Folds a whole branch in one `produce`. `branchThrough(i)` is the branch that ends with `facts[i]`. */
-export const foldEntries: (ledger: Ledger, facts: readonly EntryFact[], branch: Branch) => Ledger = produce(
-  (draft: Draft<Ledger>, facts: readonly EntryFact[], branch: Branch) => {
+/**
+ * Folds a whole branch (all of `facts`, of which `branch` is the result) in one `produce`. It builds the ledger as plain
+ * data by the same rules: drafting 30,000 records one by one would cost ten times as much.
+ */
+export function foldEntries(facts: readonly EntryFact[], branch: Branch): Ledger {
+  return produce(emptyLedger(), () => {
+    const ledger = emptyLedger() as Draft<Ledger>;
     const first = branch.length - facts.length;
     for (const [i, fact] of facts.entries()) {
-      if (concernsLedger(fact)) foldIntoDraft(draft, fact, { ...branch, length: first + i + 1 });
+      if (concernsLedger(fact)) foldIntoDraft(ledger, fact, { ...branch, length: first + i + 1 });
     }
-  },
-);
+    return ledger;
+  });
+}
 
 function foldIntoDraft(draft: Draft<Ledger>, fact: EntryFact, branch: Branch): void {
   const entry = branch.length - 1;
@@ -162,11 +185,13 @@ function foldObservations(
       const position = positionOf(branch, source);
       if (position !== NOWHERE && (firstSource === NOWHERE || position < firstSource)) firstSource = position;
     }
-    const ref: ObservationRef = { id, tokens, relevance, firstSource, covers, entry, index };
+    const ordinal = draft.counts.observations++;
+    const ref: ObservationRef = { id, ordinal, tokens, relevance, firstSource, covers, entry, index };
     putRecord(draft.observations, id, ref);
     append(draft.observationLog, ref);
-    draft.counts.observations++;
-    if (recordById(draft.drops, id)) draft.counts.dropped++;
+    const drop = recordById(draft.drops, id);
+    append(draft.dropLog, drop?.covers ?? NOT_DROPPED);
+    if (drop) draft.counts.dropped++;
     else activate(draft, tokens, 1);
   }
 }
@@ -197,13 +222,13 @@ function foldDrops(
   draft.watermarks.drop = Math.max(draft.watermarks.drop, covers);
   for (const id of fact.observationIds) {
     const known = recordById(draft.drops, id);
-    if (known) {
-      if (covers < known.covers) known.covers = covers;
-      continue;
-    }
-    putRecord(draft.drops, id, { id, covers, entry });
+    const earliest = known && known.covers < covers ? known.covers : covers;
+    if (known) known.covers = earliest;
+    else putRecord(draft.drops, id, { id, covers, entry });
     const observation = recordById(draft.observations, id);
     if (!observation) continue;
+    setAt(draft.dropLog, observation.ordinal, earliest);
+    if (known) continue;
     draft.counts.dropped++;
     activate(draft, observation.tokens, -1);
   }
@@ -228,7 +253,7 @@ function keepDangling(draft: Draft<Ledger>, fact: LedgerFact, entry: number): vo
   if (fact.type === "drops") return;
   const kind = fact.type === "observations" ? "observation" : "reflection";
   for (const { id, index } of fact.records) {
-    if (!recordById(draft.dangling, id)) putRecord(draft.dangling, id, { kind, entry, index });
+    if (!recordById(draft.dangling, id)) putRecord(draft.dangling, id, { id, kind, entry, index });
   }
 }
 
@@ -241,6 +266,11 @@ function ignore(draft: Draft<Ledger>, id: string, reason: IgnoredReason, records
 function activate(draft: Draft<Ledger>, tokens: number, sign: 1 | -1): void {
   draft.counts.active += sign;
   draft.activeTokens += sign * tokens;
+}
+
+function setAt<T>(log: T[][], ordinal: number, item: T): void {
+  const chunk = log[Math.floor(ordinal / CHUNK)];
+  if (chunk) chunk[ordinal % CHUNK] = item;
 }
 
 function append<T>(log: T[][], item: T): void {

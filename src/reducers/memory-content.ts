@@ -1,4 +1,4 @@
-import { type Branch, idAt } from "./branch.ts";
+import { type Branch, idAt, NOWHERE } from "./branch.ts";
 import { type EntryLike, type EntryLookup, fieldsOf } from "./entry.ts";
 import {
   FOLDED,
@@ -13,17 +13,46 @@ import {
  * The text of memory records. The ledger keeps positions only; this reads the records back from the session
  * entries that hold them, which Pi keeps in memory anyway.
  */
-interface Place {
+export interface Place {
+  readonly id: string;
+  /** Position of the ledger entry on the branch */
   readonly entry: number;
+  /** Index in that entry's list */
   readonly index: number;
 }
 
 export function readObservation(branch: Branch, place: Place, lookup: EntryLookup): Observation | undefined {
-  return ObservationSchema.safeParse(readRecord(branch, place, lookup, "observations")).data;
+  return readRecords<Observation>([place], "observations", branch, lookup)[0];
 }
 
 export function readReflection(branch: Branch, place: Place, lookup: EntryLookup): Reflection | undefined {
-  return ReflectionSchema.safeParse(readRecord(branch, place, lookup, "reflections")).data;
+  return readRecords<Reflection>([place], "reflections", branch, lookup)[0];
+}
+
+/**
+ * The records at these places; one whose entry is gone is left out. They were validated when the ledger was folded, and
+ * Pi never changes an entry, so that a record is still itself is all there is to check: a compaction reads tens of
+ * thousands of them at once.
+ */
+export function readRecords<T extends { id: string }>(
+  places: readonly Place[],
+  list: "observations" | "reflections",
+  branch: Branch,
+  lookup: EntryLookup,
+): T[] {
+  const found: T[] = [];
+  let entry = NOWHERE;
+  let records: unknown;
+  for (const place of places) {
+    // Records of one batch follow each other: look its entry up once.
+    if (place.entry !== entry) {
+      entry = place.entry;
+      records = fieldsOf(fieldsOf(lookup(idAt(branch, entry) ?? "")).data)[list];
+    }
+    const record: unknown = Array.isArray(records) ? records[place.index] : undefined;
+    if (fieldsOf(record).id === place.id) found.push(record as T);
+  }
+  return found;
 }
 
 /** The memory that a compaction entry made visible, or undefined when it is not one of ours. */
@@ -37,12 +66,6 @@ export function readFolded(entry: EntryLike | undefined): MemoryDetails | undefi
     observations: validRecords(details.observations, (value) => ObservationSchema.safeParse(value).data),
     reflections: validRecords(details.reflections, (value) => ReflectionSchema.safeParse(value).data),
   };
-}
-
-function readRecord(branch: Branch, place: Place, lookup: EntryLookup, list: string): unknown {
-  const id = idAt(branch, place.entry);
-  const records = id === undefined ? undefined : fieldsOf(fieldsOf(lookup(id)).data)[list];
-  return Array.isArray(records) ? records[place.index] : undefined;
 }
 
 function validRecords<T>(records: unknown, read: (value: unknown) => T | undefined): T[] {

@@ -1,9 +1,8 @@
 import { type Branch, idAt, NOWHERE } from "./branch.ts";
 import type { EntryLookup } from "./entry.ts";
-import type { Ledger, ObservationRef, ReflectionRef } from "./ledger.ts";
+import { type Ledger, NOT_DROPPED, type ObservationRef, type ReflectionRef } from "./ledger.ts";
 import type { Observation, Projection, Reflection } from "./ledger-entries.ts";
-import { readFolded, readObservation, readReflection } from "./memory-content.ts";
-import { recordById } from "./record-index.ts";
+import { readFolded, readRecords } from "./memory-content.ts";
 import type { Settings } from "./settings.ts";
 
 /** Which records a projection holds, in ledger order, before their text is read. */
@@ -31,27 +30,18 @@ export function selectForCompaction(
   cut: number,
   settings: Pick<Settings, "observationsPoolMaxTokens" | "foldPolicy">,
 ): Selection & { readonly fullFold: boolean } {
-  if (settings.foldPolicy !== "always") {
-    const normal = selectThrough(ledger, cut, ledger.fullFoldBoundary);
-    const pool = normal.observations.reduce((sum, observation) => sum + observation.tokens, 0);
-    if (pool < settings.observationsPoolMaxTokens) return { ...normal, fullFold: false };
-  }
-  return { ...selectThrough(ledger, cut, cut), fullFold: true };
+  const fullFold =
+    settings.foldPolicy === "always" ||
+    isPoolAtMaximum(ledger, cut, ledger.fullFoldBoundary, settings.observationsPoolMaxTokens);
+  return { ...selectThrough(ledger, cut, fullFold ? cut : ledger.fullFoldBoundary), fullFold };
 }
 
 /** Reads the selected records' text; a record whose entry is gone is left out. */
 export function resolveSelection(selection: Selection, branch: Branch, lookup: EntryLookup): Projection {
-  const observations: Observation[] = [];
-  for (const ref of selection.observations) {
-    const observation = readObservation(branch, ref, lookup);
-    if (observation) observations.push(observation);
-  }
-  const reflections: Reflection[] = [];
-  for (const ref of selection.reflections) {
-    const reflection = readReflection(branch, ref, lookup);
-    if (reflection) reflections.push(reflection);
-  }
-  return { observations, reflections };
+  return {
+    observations: readRecords<Observation>(selection.observations, "observations", branch, lookup),
+    reflections: readRecords<Reflection>(selection.reflections, "reflections", branch, lookup),
+  };
 }
 
 /** Visible memory: what the latest compaction of ours put before the agent. */
@@ -84,20 +74,45 @@ export function diffProjections(visible: Projection, full: Projection): Drift {
 }
 
 function selectThrough(ledger: Ledger, cut: number, foldedThrough: number): Selection {
-  const hasDrops = ledger.counts.dropped > 0 && foldedThrough !== NOWHERE;
   const observations: ObservationRef[] = [];
-  for (const chunk of ledger.observationLog) {
-    for (const ref of chunk) {
-      if (!liesBefore(ref, cut)) continue;
-      if (hasDrops && isDroppedBefore(ledger, ref.id, foldedThrough)) continue;
-      observations.push(ref);
-    }
-  }
+  forEachBefore(ledger, cut, foldedThrough, (ref) => {
+    observations.push(ref);
+    return true;
+  });
   const reflections: ReflectionRef[] = [];
   for (const chunk of ledger.reflectionLog) {
     for (const ref of chunk) if (ref.covers < foldedThrough) reflections.push(ref);
   }
   return { observations, reflections };
+}
+
+/** Whether the observations that would be selected reach the pool's maximum. */
+function isPoolAtMaximum(ledger: Ledger, cut: number, foldedThrough: number, maximum: number): boolean {
+  let pool = 0;
+  forEachBefore(ledger, cut, foldedThrough, (ref) => {
+    pool += ref.tokens;
+    return pool < maximum;
+  });
+  return pool >= maximum;
+}
+
+/** Visits the observations before `cut` that no drop before `foldedThrough` took away, until `visit` says false. */
+function forEachBefore(
+  ledger: Ledger,
+  cut: number,
+  foldedThrough: number,
+  visit: (ref: ObservationRef) => boolean,
+): void {
+  // Plain loops: a compaction walks tens of thousands of records here while the user waits.
+  for (let c = 0; c < ledger.observationLog.length; c++) {
+    const chunk = ledger.observationLog[c] ?? [];
+    const drops = ledger.dropLog[c] ?? [];
+    for (let i = 0; i < chunk.length; i++) {
+      const ref = chunk[i];
+      if (!ref || !liesBefore(ref, cut) || (drops[i] ?? NOT_DROPPED) < foldedThrough) continue;
+      if (!visit(ref)) return;
+    }
+  }
 }
 
 /**
@@ -106,11 +121,6 @@ function selectThrough(ledger: Ledger, cut: number, foldedThrough: number): Sele
  */
 function liesBefore(ref: ObservationRef, cut: number): boolean {
   return ref.covers < cut || (ref.firstSource !== NOWHERE && ref.firstSource < cut);
-}
-
-function isDroppedBefore(ledger: Ledger, id: string, boundary: number): boolean {
-  const drop = recordById(ledger.drops, id);
-  return drop !== undefined && drop.covers < boundary;
 }
 
 function missingFrom<T extends { id: string }>(projection: readonly T[], records: readonly T[]): T[] {

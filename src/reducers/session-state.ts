@@ -1,5 +1,6 @@
 import {
   type Branch,
+  branchOf,
   emptyBranch,
   extendBranch,
   NOWHERE,
@@ -33,9 +34,8 @@ export function extendSession(session: SessionState, facts: readonly EntryFact[]
 
 /** The session of a whole branch, root first: the cold computation that every live one must agree with. */
 export function sessionOf(facts: readonly EntryFact[]): SessionState {
-  let branch = emptyBranch();
-  for (const fact of facts) branch = extendBranch(branch, fact);
-  return { branch, ledger: foldEntries(emptyLedger(), facts, branch) };
+  const branch = branchOf(facts);
+  return { branch, ledger: foldEntries(facts, branch) };
 }
 
 export function clocksOfSession(session: SessionState): Clocks {

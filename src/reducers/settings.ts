@@ -50,20 +50,28 @@ export const SettingsSchema = z.object({
     .int()
     .nonnegative()
     .default(20_000)
-    .describe("How many more tokens a compaction may keep verbatim so that nothing unobserved is cut away."),
-  agentMaxTurns: z.int().positive().default(16).describe("Model requests that one worker run may make."),
+    .describe("How many more tokens a compaction may keep verbatim, so that nothing unobserved is cut away."),
+  agentMaxTurns: z
+    .int()
+    .positive()
+    .default(16)
+    .describe(
+      "Model requests that one worker run may make. At the cap the run ends, and what it got accepted is recorded.",
+    ),
   agentMaxTokens: tokens()
     .optional()
-    .describe("Output tokens that a worker asks for per request. Unset: the model's own limit, at most 8192."),
+    .describe(
+      "Output tokens that a worker asks for per request. Unset: the model's own limit, at most 8192.",
+    ),
   workerTimeoutMs: z
     .int()
     .positive()
     .default(180_000)
-    .describe("Milliseconds after which a worker run that has not ended counts as failed."),
+    .describe("Time after which a worker run that has not ended is stopped and counts as failed."),
   model: z
     .object({ provider: z.string().min(1), id: z.string().min(1) })
     .optional()
-    .describe("Model for the workers. Unset: the session's model."),
+    .describe("Model that the workers use, by Pi's provider name and model id. Unset: the session's model."),
   showWorkerNotifications: z
     .boolean()
     .default(true)
@@ -71,11 +79,15 @@ export const SettingsSchema = z.object({
   passive: z
     .boolean()
     .default(false)
-    .describe("Turn all proactive work off; recall and the /om:* commands stay."),
+    .describe(
+      "Turn all proactive work off. Recall, the /om:* commands and the folding of compactions that Pi or you start stay.",
+    ),
   debugLog: z
     .boolean()
     .default(false)
-    .describe("Record the engine's event stream, without conversation text, for replay."),
+    .describe(
+      "Record the engine's events for replay, without conversation text, in observational-memory/debug/ under Pi's agent directory.",
+    ),
 });
 
 export type Settings = z.infer<typeof SettingsSchema>;

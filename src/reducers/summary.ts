@@ -16,7 +16,9 @@ const PREAMBLE = [
 
 /** One observation as agents and users see it: `[id] YYYY-MM-DD HH:MM [relevance] content`. */
 export function renderObservation(observation: Observation): string {
-  return `[${observation.id}] ${observation.timestamp} [${observation.relevance}] ${observation.content}`;
+  const { id, timestamp, relevance, content } = observation;
+  // biome-ignore lint/style/useTemplate: a sum is not copied until it is read, see section()
+  return "[" + id + "] " + timestamp + " [" + relevance + "] " + content;
 }
 
 /** One reflection as agents and users see it: `[id] content`. */
@@ -31,20 +33,25 @@ export function renderReflection(reflection: Reflection): string {
 export function renderSummary(projection: Projection, unobserved: Unobserved = { entries: 0, tokens: 0 }): string {
   const { observations, reflections } = projection;
   if (observations.length === 0 && reflections.length === 0) return "";
-  const parts = [PREAMBLE];
-  if (reflections.length > 0) {
-    parts.push(`## Reflections (what holds)\n\n${reflections.map(renderReflection).join("\n")}`);
-  }
+  let summary = PREAMBLE;
+  if (reflections.length > 0) summary += section("Reflections (what holds)", reflections, renderReflection);
   if (observations.length > 0) {
-    parts.push(`## Observations (what happened, oldest first)\n\n${observations.map(renderObservation).join("\n")}`);
+    summary += section("Observations (what happened, oldest first)", observations, renderObservation);
   }
-  if (unobserved.entries > 0) parts.push(renderUnobserved(unobserved));
-  return parts.join("\n\n");
+  if (unobserved.entries > 0) summary += renderUnobserved(unobserved);
+  return summary;
+}
+
+/** Appends line by line: an engine joins such a string only when it is read, and a hook need not wait for that. */
+function section<T>(title: string, records: readonly T[], render: (record: T) => string): string {
+  let text = `\n\n## ${title}\n`;
+  for (const record of records) text += `\n${render(record)}`;
+  return text;
 }
 
 function renderUnobserved({ entries, tokens }: Unobserved): string {
   return [
-    "## Not in this memory",
+    "\n\n## Not in this memory",
     "",
     `${entries} ${entries === 1 ? "entry" : "entries"} (about ${tokens} tokens) of the earlier conversation ` +
       "had not been observed when it was compacted. Nothing above tells what they hold, and they are not shown " +
