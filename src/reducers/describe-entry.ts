@@ -1,14 +1,13 @@
-import { z } from "zod";
 import { type EntryLike, type EntryLookup, fieldsOf, messageOf, textOf } from "./entry.ts";
 import type { EntryFact, EntryKind, LedgerFact } from "./entry-fact.ts";
 import {
   FOLDED,
-  MemoryIdSchema,
+  isMemoryId,
+  isObservation,
+  isReflection,
   OBSERVATIONS_DROPPED,
   OBSERVATIONS_RECORDED,
-  ObservationSchema,
   REFLECTIONS_RECORDED,
-  ReflectionSchema,
 } from "./ledger-entries.ts";
 import { estimateMessageTokens } from "./tokens.ts";
 
@@ -123,7 +122,7 @@ function describeCustom(base: EntryFact, entry: EntryLike): EntryFact {
       return describeLedger(base, coversUpToId, observations, (covers, values) => ({
         type: "observations",
         coversUpToId: covers,
-        records: validRecords(ObservationSchema, values, (record, index) => ({
+        records: validRecords(isObservation, values, (record, index) => ({
           id: record.id,
           tokens: record.tokenCount,
           relevance: record.relevance,
@@ -135,7 +134,7 @@ function describeCustom(base: EntryFact, entry: EntryLike): EntryFact {
       return describeLedger(base, coversUpToId, reflections, (covers, values) => ({
         type: "reflections",
         coversUpToId: covers,
-        records: validRecords(ReflectionSchema, values, (record, index) => ({
+        records: validRecords(isReflection, values, (record, index) => ({
           id: record.id,
           tokens: record.tokenCount,
           supports: record.supportingObservationIds,
@@ -146,7 +145,7 @@ function describeCustom(base: EntryFact, entry: EntryLike): EntryFact {
       return describeLedger(base, coversUpToId, observationIds, (covers, values) => ({
         type: "drops",
         coversUpToId: covers,
-        observationIds: validRecords(MemoryIdSchema, values, (id) => id),
+        observationIds: validRecords(isMemoryId, values, (id) => id),
       }));
     default:
       return textOf(customType).startsWith("om.") ? { ...base, ignored: { reason: "v2", records: 1 } } : base;
@@ -176,12 +175,11 @@ function describeLedger(
 }
 
 function validRecords<T, R>(
-  schema: z.ZodType<T>,
+  isValid: (value: unknown) => value is T,
   values: readonly unknown[],
   take: (record: T, index: number) => R,
 ): R[] {
-  return values.flatMap((value, index) => {
-    const parsed = schema.safeParse(value);
-    return parsed.success ? [take(parsed.data, index)] : [];
-  });
+  const records: R[] = [];
+  for (const [index, value] of values.entries()) if (isValid(value)) records.push(take(value, index));
+  return records;
 }

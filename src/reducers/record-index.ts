@@ -1,53 +1,45 @@
 /**
- * Records by memory id, as a tree over the id's first hex digits: adding one copies three nodes of at most 16 children
- * and a leaf of a few records, so that Immer's cost per append stays flat at any memory size. A flat map would copy
- * (and a wide one would visit) everything it holds.
+ * Records by memory id, as a tree over the id's first three hex digits with a short list at each leaf. Adding a record
+ * copies three nodes of 16 and one short list, so Immer's cost per append stays flat at any memory size; a flat map
+ * would copy everything it holds. Lists and not objects: objects keyed by ids turn into slow dictionaries one by one.
  */
-export interface RecordIndex<T> {
-  readonly [digit: string]: RecordIndex<T> | Leaf<T>;
+export type RecordIndex<T> = readonly (readonly (readonly (readonly T[])[])[])[];
+
+type MutableIndex<T> = T[][][][];
+
+interface Identified {
+  readonly id: string;
 }
 
-interface Leaf<T> {
-  readonly records: { readonly [id: string]: T };
+export function recordById<T extends Identified>(index: RecordIndex<T>, id: string): T | undefined {
+  const leaf = index[slotOf(id, 0)]?.[slotOf(id, 1)]?.[slotOf(id, 2)];
+  if (leaf === undefined) return undefined;
+  for (const record of leaf) if (record.id === id) return record;
+  return undefined;
 }
 
-interface MutableIndex<T> {
-  [digit: string]: MutableIndex<T> | { records: { [id: string]: T } };
-}
-
-const DEPTH = 3;
-
-export function recordById<T>(index: RecordIndex<T>, id: string): T | undefined {
-  let node: RecordIndex<T> | Leaf<T> | undefined = index;
-  for (let digit = 0; digit < DEPTH && node; digit++) node = (node as RecordIndex<T>)[keyOf(id, digit)];
-  const records = (node as Leaf<T> | undefined)?.records;
-  return records !== undefined && Object.hasOwn(records, id) ? records[id] : undefined;
-}
-
-/** Puts a record into a mutable index, or an Immer draft of one. */
-export function putRecord<T>(index: MutableIndex<T>, id: string, record: T): void {
-  let node = index;
-  for (let digit = 0; digit < DEPTH - 1; digit++) {
-    const key = keyOf(id, digit);
-    node[key] ??= {};
-    node = node[key] as MutableIndex<T>;
-  }
-  const key = keyOf(id, DEPTH - 1);
-  const leaf = node[key] as { records: { [id: string]: T } } | undefined;
-  if (leaf) leaf.records[id] = record;
-  else node[key] = { records: { [id]: record } };
+/** Adds a record to a mutable index, or to an Immer draft of one; the caller has made sure that its id is new. */
+export function addRecord<T extends Identified>(index: MutableIndex<T>, record: T): void {
+  const { id } = record;
+  const node = childOf(childOf(index, slotOf(id, 0)), slotOf(id, 1));
+  childOf(node, slotOf(id, 2)).push(record);
 }
 
 /** All records, in no particular order. */
 export function allRecords<T>(index: RecordIndex<T>): T[] {
-  const collect = (node: RecordIndex<T> | Leaf<T>, depth: number): T[] =>
-    depth === DEPTH
-      ? Object.values((node as Leaf<T>).records)
-      : Object.values(node as RecordIndex<T>).flatMap((child) => collect(child, depth + 1));
-  return collect(index, 0);
+  return index.flat(3);
 }
 
-/** Node names start with a letter: names that look like numbers would be stored and ordered as such. */
-function keyOf(id: string, digit: number): string {
-  return `x${id[digit] ?? ""}`;
+/** The list at a slot, made (with all before it, so that no list has holes) if need be. */
+function childOf<T>(node: T[][], slot: number): T[] {
+  while (node.length <= slot) node.push([]);
+  const child = node[slot];
+  if (!child) throw new Error(`no slot ${slot} in a node of ${node.length}`);
+  return child;
+}
+
+/** A digit's value; ids that are not hex still get a slot of their own choosing. */
+function slotOf(id: string, digit: number): number {
+  const code = id.charCodeAt(digit);
+  return (code >= 97 ? code - 87 : code) & 15;
 }
