@@ -1,23 +1,12 @@
 import { map, type Observable, observeOn, queueScheduler, Subject, share } from "rxjs";
-import { type Actor, createActor, type InspectionEvent, type Snapshot } from "xstate";
+import { createActor, type InspectionEvent, type Snapshot } from "xstate";
 import type { Command } from "./commands.ts";
-import { type CompactionLaneEvent, compactionLane } from "./compaction-lane.ts";
 import { type EngineState, evolve, initialState, restoreBooks } from "./engine-state.ts";
 import type { EngineEvent } from "./events.ts";
-import { observerLane } from "./observer-lane.ts";
-import {
-  LANES,
-  type LaneName,
-  readCompaction,
-  readObserver,
-  readReflectDrop,
-  type Surroundings,
-  type Worker,
-} from "./readings.ts";
+import { createLanes, type Standing } from "./lanes.ts";
+import { LANES, type LaneName, type Worker } from "./readings.ts";
 import type { Keyframe } from "./recording.ts";
-import { reflectDropLane } from "./reflect-drop-lane.ts";
-import { type SchedulerEvent, schedulerMachine, type Wake } from "./scheduler.ts";
-import type { WorkLaneEvent } from "./work-lane.ts";
+import { type SchedulerEvent, schedulerMachine, wakesFor } from "./scheduler.ts";
 
 /** A lane's move from one state to another, in the state names that users see (`running.dropping`). */
 export interface Transition {
@@ -32,7 +21,9 @@ export interface Step {
   /** The engine's state after the event */
   state: EngineState;
   /** Every lane's state after the event */
-  lanes: Record<LaneName, string>;
+  lanes: Readonly<Record<LaneName, string>>;
+  /** The same with all that the lanes' machines hold */
+  standing: Standing;
   transitions: Transition[];
   commands: Command[];
 }
@@ -40,7 +31,10 @@ export interface Step {
 export interface EngineOptions {
   /** Sees every message between the scheduler and the lanes, as XState's inspection protocol has it. */
   inspect?: (event: InspectionEvent) => void;
-  /** Goes on where another engine stood; the next event must be the `session.opened` that belongs to it. */
+  /**
+   * Goes on where another engine stood. The next event must be the `session.opened` that belongs to it: it brings the
+   * branch and the settings back, and is no news to the lanes, which have heard of it.
+   */
   keyframe?: Keyframe;
 }
 
@@ -51,6 +45,7 @@ export interface Engine {
   readonly steps$: Observable<Step>;
   readonly state: EngineState;
   readonly lanes: Readonly<Record<LaneName, string>>;
+  readonly standing: Standing;
   /** Where the machines and the books stand, for a recording that starts here. */
   keyframe(): Keyframe;
   /** Stops the actors and completes the stream. */
@@ -66,56 +61,66 @@ export function laneOf(worker: Worker): LaneName {
  * The loop: one stream of events, reducers that say what is true, machines that say what to do. It is
  * deterministic, holds no text, and knows no time but the events'. A live Pi session and a recording being
  * replayed run this same code.
+ *
+ * An event that no lane would react to is not sent to the actors at all, unless somebody inspects them: the charts
+ * tell beforehand, so nothing but the cost changes.
  */
 export function createEngine(options: EngineOptions = {}): Engine {
-  const inspect = options.inspect ? { inspect: options.inspect } : {};
-  const actorOptions = (id: string) => {
-    const snapshot = options.keyframe?.machines[id] as Snapshot<unknown> | undefined;
-    return { id, ...inspect, ...(snapshot && { snapshot }) };
-  };
-  const scheduler = createActor(schedulerMachine, actorOptions("scheduler"));
-  const actors = {
-    observer: createActor(observerLane, actorOptions("observer")),
-    reflectDrop: createActor(reflectDropLane, actorOptions("reflectDrop")),
-    compaction: createActor(compactionLane, actorOptions("compaction")),
-  };
+  const { inspect, keyframe } = options;
+  const input = new Subject<EngineEvent>();
+  const onError = (error: unknown) => input.error(error);
   let state = initialState();
   let current: EngineEvent | undefined;
   let commands: Command[] = [];
+  let restored = keyframe;
 
-  const input = new Subject<EngineEvent>();
-  // An actor without an error observer would throw into the host process.
-  const watch = (actor: { subscribe(observer: { error(error: unknown): void }): unknown }) =>
-    actor.subscribe({ error: (error) => input.error(error) });
-  watch(scheduler);
-  for (const lane of LANES) {
-    watch(actors[lane]);
-    actors[lane].on("*", (command) => commands.push(command));
-  }
-  scheduler.on("wake", (wake) => {
-    if (current) deliver(actors, wake, current, state);
+  const schedulerSnapshot = keyframe?.machines.scheduler as Snapshot<unknown> | undefined;
+  const scheduler = createActor(schedulerMachine, {
+    id: "scheduler",
+    ...(inspect && { inspect }),
+    ...(schedulerSnapshot && { snapshot: schedulerSnapshot }),
   });
-  for (const lane of LANES) actors[lane].start();
+  const lanes = createLanes({
+    inspect,
+    snapshots: keyframe?.machines,
+    onCommand: (command) => commands.push(command),
+    onError,
+  });
+  scheduler.subscribe({ error: onError });
+  scheduler.on("wake", (wake) => {
+    if (current) lanes.tell(wake, current, state);
+  });
   scheduler.start();
 
-  let restored = options.keyframe;
+  /** Whether the event, which the scheduler would hear as `heard`, can do anything to it or to a lane. */
+  function matters(heard: SchedulerEvent, event: EngineEvent): boolean {
+    if (inspect) return true;
+    const { wakes, staysPut } = wakesFor(scheduler.getSnapshot(), heard);
+    return !staysPut || lanes.wouldMove(wakes, event, state);
+  }
 
   function step(event: EngineEvent): Step {
-    const before = laneStates(actors);
+    const before = lanes.standing.states;
     state = evolve(state, event);
-    if (restored) state = restoreBooks(state, restored);
-    restored = undefined;
     current = event;
     commands = [];
-    const heard = schedulerEventOf(event);
-    if (heard) scheduler.send(heard);
-    const lanes = laneStates(actors);
-    const transitions = LANES.filter((lane) => before[lane] !== lanes[lane]).map((lane) => ({
-      lane,
-      from: before[lane],
-      to: lanes[lane],
-    }));
-    return { event, state, lanes, transitions, commands };
+    if (restored) {
+      state = restoreBooks(state, restored);
+      restored = undefined;
+    } else {
+      const heard = schedulerEventOf(event);
+      if (heard && matters(heard, event)) scheduler.send(heard);
+    }
+    const { standing } = lanes;
+    const { states } = standing;
+    return {
+      event,
+      state,
+      lanes: states,
+      standing,
+      transitions: transitionsBetween(before, states),
+      commands,
+    };
   }
 
   const steps$ = input.pipe(observeOn(queueScheduler), map(step), share());
@@ -129,16 +134,14 @@ export function createEngine(options: EngineOptions = {}): Engine {
       return state;
     },
     get lanes() {
-      return laneStates(actors);
+      return lanes.standing.states;
+    },
+    get standing() {
+      return lanes.standing;
     },
     keyframe: () => ({
       type: "keyframe",
-      machines: {
-        scheduler: scheduler.getPersistedSnapshot(),
-        observer: actors.observer.getPersistedSnapshot(),
-        reflectDrop: actors.reflectDrop.getPersistedSnapshot(),
-        compaction: actors.compaction.getPersistedSnapshot(),
-      },
+      machines: { scheduler: scheduler.getPersistedSnapshot(), ...lanes.snapshots() },
       agentIdle: state.agentIdle,
       workers: state.workers,
       compactionFailure: state.compactionFailure,
@@ -147,15 +150,9 @@ export function createEngine(options: EngineOptions = {}): Engine {
       input.complete();
       running.unsubscribe();
       scheduler.stop();
-      for (const lane of LANES) actors[lane].stop();
+      lanes.stop();
     },
   };
-}
-
-interface LaneActors {
-  observer: Actor<typeof observerLane>;
-  reflectDrop: Actor<typeof reflectDropLane>;
-  compaction: Actor<typeof compactionLane>;
 }
 
 /** What the scheduler hears of an event, if anything. */
@@ -188,36 +185,11 @@ function schedulerEventOf(event: EngineEvent): SchedulerEvent | undefined {
   }
 }
 
-/** Sends a lane the event that the scheduler chose, with the reading of this moment. */
-function deliver(actors: LaneActors, { lane, as }: Wake, event: EngineEvent, state: EngineState): void {
-  const around: Surroundings = {
-    at: Date.parse(event.at),
-    observerBusy:
-      actors.observer.getSnapshot().matches("due") || actors.observer.getSnapshot().matches("running"),
-    agentIdle: state.agentIdle,
-  };
-  if (lane === "compaction") {
-    const type = as as CompactionLaneEvent["type"];
-    actors.compaction.send({ type, reading: readCompaction(state, around) });
-    return;
-  }
-  const reading = lane === "observer" ? readObserver(state, around) : readReflectDrop(state, around);
-  const result = event.type === "run.finished" ? event : undefined;
-  if (as === "result" && result) actors[lane].send({ type: "result", reading, result });
-  else actors[lane].send({ type: as, reading } as WorkLaneEvent);
-}
-
-function laneStates(actors: LaneActors): Record<LaneName, string> {
-  return {
-    observer: stateName(actors.observer.getSnapshot().value),
-    reflectDrop: stateName(actors.reflectDrop.getSnapshot().value),
-    compaction: stateName(actors.compaction.getSnapshot().value),
-  };
-}
-
-/** `{ running: "dropping" }` as `running.dropping`. */
-function stateName(value: unknown): string {
-  if (typeof value === "string") return value;
-  const [[outer, inner] = ["", ""]] = Object.entries(value as Record<string, unknown>);
-  return `${outer}.${stateName(inner)}`;
+function transitionsBetween(old: Standing["states"], states: Standing["states"]): Transition[] {
+  if (old === states) return [];
+  return LANES.filter((lane) => old[lane] !== states[lane]).map((lane) => ({
+    lane,
+    from: old[lane],
+    to: states[lane],
+  }));
 }

@@ -1,4 +1,4 @@
-import { emit, setup } from "xstate";
+import { emit, type SnapshotFrom, setup, transition } from "xstate";
 import type { LaneName } from "./readings.ts";
 
 /** What the scheduler is told: one event for each kind of thing that can move a lane. */
@@ -102,3 +102,28 @@ export const schedulerMachine = schedulerSetup.createMachine({
     },
   },
 });
+
+/** What the scheduler does on an event. */
+export interface Plan {
+  wakes: readonly Wake[];
+  /** The scheduler itself stays in its state. */
+  staysPut: boolean;
+}
+
+const plans = new Map<string, Plan>();
+
+/**
+ * What the scheduler would do if it were sent an event, without sending it. Its chart has neither context nor guards,
+ * so this depends on its state and the event alone and is worked out once for each.
+ */
+export function wakesFor(snapshot: SnapshotFrom<typeof schedulerMachine>, event: SchedulerEvent): Plan {
+  const lane = "lane" in event ? event.lane : "";
+  const key = `${snapshot.value} ${event.type} ${lane}`;
+  const known = plans.get(key);
+  if (known) return known;
+  const [next, actions] = transition(schedulerMachine, snapshot, event);
+  const wakes = actions.map((action) => (action.params as { event: Wake }).event);
+  const plan = { wakes, staysPut: next.value === snapshot.value };
+  plans.set(key, plan);
+  return plan;
+}
