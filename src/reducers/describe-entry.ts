@@ -17,24 +17,29 @@ import { estimateMessageTokens } from "./tokens.ts";
  * `lookup` finds the target of a context edit.
  */
 export function describeEntry(entry: EntryLike, lookup: EntryLookup): EntryFact {
-  const base = { id: textOf(entry.id), kind: "other" as EntryKind, tokens: 0 };
+  const id = textOf(entry.id);
   switch (entry.type) {
     case "message":
     case "custom_message":
     case "branch_summary": {
       const kind = conversationKind(entry);
-      if (!kind) return base;
-      return { ...base, kind, source: true, tokens: estimateMessageTokens(contextMessage(entry)) };
+      if (!kind) return other(id);
+      return { id, kind, tokens: estimateMessageTokens(contextMessage(entry)), source: true };
     }
     case "context_edit":
-      return describeEdit(base, entry, lookup);
+      return describeEdit(other(id), entry, lookup);
     case "compaction":
-      return describeCompaction(base, entry);
+      return describeCompaction(other(id), entry);
     case "custom":
-      return describeCustom(base, entry);
+      return describeCustom(other(id), entry);
     default:
-      return base;
+      return other(id);
   }
+}
+
+/** An entry that is no conversation and holds nothing for the ledger. */
+function other(id: string): EntryFact {
+  return { id, kind: "other", tokens: 0 };
 }
 
 const CUT_KINDS: readonly EntryKind[] = ["user", "assistant", "bash", "custom", "customMessage", "branchSummary"];
