@@ -32,12 +32,15 @@ function measureSession(entries: number, manager: SessionManager): void {
     },
     { minMs: 200 },
   );
-  const naiveHook = entries > 20_000 ? naiveOnce(manager, cut) : medianMs(() => naiveCompaction(manager, cut), { minMs: 100 });
+  const naiveHook =
+    entries > 20_000
+      ? naiveOnce(manager, cut)
+      : medianMs(() => naiveCompaction(manager, cut), { minMs: 100 });
   const show = (ms: number) => `${(ms * 1000).toFixed(1)} µs`;
   console.log(
     [
       `${entries} entries, ${entries * 0.3} observations`,
-      `  turn_end + agent_settled   ${show(turn)}   naive ${show(naiveTurn * 2)}   ${(naiveTurn * 2 / turn).toFixed(0)}× below`,
+      `  turn_end + agent_settled   ${show(turn)}   naive ${show(naiveTurn * 2)}   ${((naiveTurn * 2) / turn).toFixed(0)}× below`,
       `  one om.* append            ${show(append)}`,
       `  session_before_compact     ${show(hook)}   naive ${show(naiveHook)}   ${(naiveHook / hook).toFixed(0)}× below`,
       `  session_start              ${show(opening)}   one pass ${show(pass)}   ${(opening / pass).toFixed(2)}× of it`,

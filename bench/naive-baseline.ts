@@ -36,7 +36,10 @@ export function naiveClocks(manager: SessionManager): { observe: number; reflect
 }
 
 /** Folds the whole ledger and renders the summary, as a compaction hook of that kind does. */
-export function naiveCompaction(manager: SessionManager, firstKeptEntryId: string): { summary: string; details: object } {
+export function naiveCompaction(
+  manager: SessionManager,
+  firstKeptEntryId: string,
+): { summary: string; details: object } {
   naiveClocks(manager);
   const branch = manager.getBranch();
   const observations = new Map<string, Observation>();
@@ -52,13 +55,19 @@ export function naiveCompaction(manager: SessionManager, firstKeptEntryId: strin
       coversUpToId: string;
     };
     if (branch.findIndex((other) => other.id === data.coversUpToId) >= end) continue;
-    if (entry.customType === OBSERVATIONS_RECORDED) for (const o of data.observations ?? []) observations.set(o.id, o);
-    if (entry.customType === REFLECTIONS_RECORDED) for (const r of data.reflections ?? []) reflections.set(r.id, r);
-    if (entry.customType === OBSERVATIONS_DROPPED) for (const id of data.observationIds ?? []) dropped.add(id);
+    if (entry.customType === OBSERVATIONS_RECORDED)
+      for (const o of data.observations ?? []) observations.set(o.id, o);
+    if (entry.customType === REFLECTIONS_RECORDED)
+      for (const r of data.reflections ?? []) reflections.set(r.id, r);
+    if (entry.customType === OBSERVATIONS_DROPPED)
+      for (const id of data.observationIds ?? []) dropped.add(id);
   }
   const active = [...observations.values()].filter(({ id }) => !dropped.has(id));
   const lines = [...[...reflections.values()].map(renderReflection), ...active.map(renderObservation)];
-  return { summary: lines.join("\n"), details: { observations: active, reflections: [...reflections.values()] } };
+  return {
+    summary: lines.join("\n"),
+    details: { observations: active, reflections: [...reflections.values()] },
+  };
 }
 
 /** One `getBranch()` and one pass that estimates tokens: what opening a session costs at the very least. */

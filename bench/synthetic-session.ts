@@ -1,5 +1,9 @@
 import { SessionManager } from "@earendil-works/pi-coding-agent";
-import { OBSERVATIONS_RECORDED, REFLECTIONS_RECORDED, OBSERVATIONS_DROPPED } from "../src/reducers/ledger-entries.ts";
+import {
+  OBSERVATIONS_DROPPED,
+  OBSERVATIONS_RECORDED,
+  REFLECTIONS_RECORDED,
+} from "../src/reducers/ledger-entries.ts";
 import { memoryId } from "../src/reducers/memory-id.ts";
 import { estimateTextTokens } from "../src/reducers/tokens.ts";
 
@@ -19,7 +23,8 @@ export function syntheticSession(entries: number, observations: number): Session
     if (n > 0 && n % everyBatch === 0 && recorded < observations) {
       const ids = appendBatch(manager, last, recorded);
       recorded += BATCH;
-      if (n % (everyBatch * 2) === 0) manager.appendCustomEntry(OBSERVATIONS_DROPPED, { observationIds: ids, coversUpToId: last });
+      if (n % (everyBatch * 2) === 0)
+        manager.appendCustomEntry(OBSERVATIONS_DROPPED, { observationIds: ids, coversUpToId: last });
       if (n % (everyBatch * 10) === 0) appendReflection(manager, last, ids, n);
     } else appendTurnPart(manager, n);
   }
@@ -31,7 +36,10 @@ export function syntheticSession(entries: number, observations: number): Session
 
 /** The next entry of a turn: prompt, tool call, result, answer. */
 export function appendTurnPart(manager: SessionManager, n: number): void {
-  const text = `Entry ${n}: the quick checks of module ${n % 97} came back, and ${n % 13} of them need another look. `.repeat(2);
+  const text =
+    `Entry ${n}: the quick checks of module ${n % 97} came back, and ${n % 13} of them need another look. `.repeat(
+      2,
+    );
   const base = { timestamp: 1_760_000_000_000 + n * 1000 };
   const usage = {
     input: 0,
@@ -41,7 +49,14 @@ export function appendTurnPart(manager: SessionManager, n: number): void {
     totalTokens: 0,
     cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
   };
-  const assistant = { ...base, role: "assistant" as const, api: "bench", provider: "bench", model: "bench", usage };
+  const assistant = {
+    ...base,
+    role: "assistant" as const,
+    api: "bench",
+    provider: "bench",
+    model: "bench",
+    usage,
+  };
   switch (n % 4) {
     case 0:
       manager.appendMessage({ ...base, role: "user", content: text });
@@ -85,7 +100,12 @@ export function appendBatch(manager: SessionManager, source: string, first: numb
   return observations.map(({ id }) => id);
 }
 
-function appendReflection(manager: SessionManager, source: string, supportingObservationIds: string[], n: number): void {
+function appendReflection(
+  manager: SessionManager,
+  source: string,
+  supportingObservationIds: string[],
+  n: number,
+): void {
   const content = `Reflection ${n}: modules are checked one by one.`;
   manager.appendCustomEntry(REFLECTIONS_RECORDED, {
     reflections: [{ id: memoryId(content), content, supportingObservationIds, tokenCount: 12 }],

@@ -2,13 +2,15 @@
  * The library: what memory is and what the lanes do, without Pi. All of it is pure; `entries` are Pi session
  * entries of one branch, root first.
  */
-import { type CompactionPlan, type CompactionSettings, planFold } from "./reducers/compaction-plan.ts";
+
+import { NOWHERE, positionOf } from "./reducers/branch.ts";
 import { type Clocks, clocksOf } from "./reducers/clocks.ts";
+import { type CompactionPlan, type CompactionSettings, planFold } from "./reducers/compaction-plan.ts";
 import type { EntryLike } from "./reducers/entry.ts";
 import type { IgnoredReason } from "./reducers/entry-fact.ts";
 import type { Observation, Projection, Reflection } from "./reducers/ledger-entries.ts";
-import { positionOf, NOWHERE } from "./reducers/branch.ts";
 import { readObservation } from "./reducers/memory-content.ts";
+import { isActive } from "./reducers/pool.ts";
 import {
   CUT_EVERYTHING,
   resolveSelection,
@@ -17,22 +19,27 @@ import {
   visibleMemory,
 } from "./reducers/projections.ts";
 import { type Recalled, recallFrom } from "./reducers/recall.ts";
-import { isActive } from "./reducers/pool.ts";
 import { allRecords } from "./reducers/record-index.ts";
 import { sessionOfEntries } from "./reducers/session-of-entries.ts";
 import { DEFAULT_SETTINGS } from "./reducers/settings.ts";
 
-export { type Engine, type EngineOptions, createEngine, type Step, type Transition } from "./machines/engine.ts";
-export { type EngineEvent, EngineEventSchema } from "./machines/events.ts";
 export { type Command, CommandSchema } from "./machines/commands.ts";
 export { compactionLane } from "./machines/compaction-lane.ts";
+export {
+  createEngine,
+  type Engine,
+  type EngineOptions,
+  type Step,
+  type Transition,
+} from "./machines/engine.ts";
+export { type EngineEvent, EngineEventSchema } from "./machines/events.ts";
 export { observerLane } from "./machines/observer-lane.ts";
 export { reflectDropLane } from "./machines/reflect-drop-lane.ts";
 export type { EntryLike } from "./reducers/entry.ts";
 export type { MemoryDetails, Observation, Projection, Reflection } from "./reducers/ledger-entries.ts";
 export { memoryId } from "./reducers/memory-id.ts";
-export { diffProjections, type Drift } from "./reducers/projections.ts";
-export { type RecallPage, type Recalled, renderRecall } from "./reducers/recall.ts";
+export { type Drift, diffProjections } from "./reducers/projections.ts";
+export { type Recalled, type RecallPage, renderRecall } from "./reducers/recall.ts";
 export { parseSession, SessionFileError } from "./reducers/session-file.ts";
 export { type Settings, SettingsSchema } from "./reducers/settings.ts";
 export { renderSources } from "./reducers/sources.ts";

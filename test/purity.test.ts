@@ -10,7 +10,8 @@ const ROOT = resolve(import.meta.dirname, "..");
 const LAYERS = ["reducers", "machines", "effects", "host"] as const;
 const PURE = ["reducers", "machines"] as const;
 const PURE_PACKAGES = ["zod", "immer", "xstate", "rxjs", /^@noble\/hashes\//];
-const IMPURE_NAMES = /\b(?:Date\.now|new Date\(\)|Math\.random|setTimeout|setInterval|process\.|console\.|fetch\()/;
+const IMPURE_NAMES =
+  /\b(?:Date\.now|new Date\(\)|Math\.random|setTimeout|setInterval|process\.|console\.|fetch\()/;
 
 interface Import {
   file: string;
@@ -41,7 +42,8 @@ describe("layers", () => {
       .flatMap(importsOf)
       .filter(({ from }) => from.startsWith("."))
       .filter(({ file, from }) => {
-        const target = relative(resolve(ROOT, "src"), resolve(ROOT, dirname(file), from)).split(/[\\/]/)[0] ?? "";
+        const target =
+          relative(resolve(ROOT, "src"), resolve(ROOT, dirname(file), from)).split(/[\\/]/)[0] ?? "";
         return !allowed.includes(target) && !target.startsWith("..");
       });
     expect(wrong).toEqual([]);
@@ -51,12 +53,19 @@ describe("layers", () => {
     const wrong = filesOf(layer)
       .flatMap(importsOf)
       .filter(({ from, typeOnly }) => !from.startsWith(".") && !typeOnly)
-      .filter(({ from }) => !PURE_PACKAGES.some((allowed) => (typeof allowed === "string" ? allowed === from : allowed.test(from))));
+      .filter(
+        ({ from }) =>
+          !PURE_PACKAGES.some((allowed) =>
+            typeof allowed === "string" ? allowed === from : allowed.test(from),
+          ),
+      );
     expect(wrong).toEqual([]);
   });
 
   it.each(PURE)("%s knows neither time nor chance nor the outside world", (layer) => {
-    const wrong = filesOf(layer).filter((file) => IMPURE_NAMES.test(code(readFileSync(resolve(ROOT, file), "utf8"))));
+    const wrong = filesOf(layer).filter((file) =>
+      IMPURE_NAMES.test(code(readFileSync(resolve(ROOT, file), "utf8"))),
+    );
     expect(wrong).toEqual([]);
   });
 

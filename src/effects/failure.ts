@@ -28,7 +28,10 @@ const PATTERNS: readonly (readonly [FailureKind, RegExp])[] = [
     /\b40[13]\b|unauthori[sz]ed|forbidden|api[ _-]?key|credential|authenticat|permission|not logged in|login/i,
   ],
   ["rate-limit", /\b429\b|rate[ _-]?limit|too many requests|quota|resource[ _]exhausted/i],
-  ["overloaded", /\b5(?:0[0234]|29)\b|overloaded|unavailable|bad gateway|internal server error|try again later/i],
+  [
+    "overloaded",
+    /\b5(?:0[0234]|29)\b|overloaded|unavailable|bad gateway|internal server error|try again later/i,
+  ],
   [
     "connection",
     /fetch failed|ECONN|ENOTFOUND|EPIPE|EAI_AGAIN|socket|network|connection|terminated|premature|stream ended|other side closed/i,

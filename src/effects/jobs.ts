@@ -38,7 +38,12 @@ export type JobEnd = Omit<
 > & { entry?: LedgerEntry };
 
 /** Gathers what a worker reads, runs it, and says how it ended. It appends nothing itself. */
-export type Job = (world: World, command: StartRun, access: ModelAccess, signal: AbortSignal) => Promise<JobEnd>;
+export type Job = (
+  world: World,
+  command: StartRun,
+  access: ModelAccess,
+  signal: AbortSignal,
+) => Promise<JobEnd>;
 
 /** An end at which nothing was done. */
 export const NOTHING_DONE: Omit<JobEnd, "outcome"> = {
@@ -76,7 +81,10 @@ const observe: Job = async (world, command, access, signal) => {
     access,
     limitsFor(world, access, signal),
   );
-  const sourceTokens = chunk.sourceEntryIds.reduce((sum, id) => sum + tokensAt(branch, positionOf(branch, id)), 0);
+  const sourceTokens = chunk.sourceEntryIds.reduce(
+    (sum, id) => sum + tokensAt(branch, positionOf(branch, id)),
+    0,
+  );
   return endOf(result, throughId, sourceTokens, {
     customType: OBSERVATIONS_RECORDED,
     data: { observations: result.records, coversUpToId: throughId },
@@ -85,7 +93,8 @@ const observe: Job = async (world, command, access, signal) => {
 
 const reflect: Job = async (world, _command, access, signal) => {
   const { input, throughId } = poolOf(world);
-  if (throughId === undefined || input.observations.length === 0) return { ...NOTHING_DONE, outcome: "empty" };
+  if (throughId === undefined || input.observations.length === 0)
+    return { ...NOTHING_DONE, outcome: "empty" };
   const result = await runReflector(input, access, limitsFor(world, access, signal));
   return endOf(result, throughId, 0, {
     customType: REFLECTIONS_RECORDED,
@@ -136,7 +145,12 @@ function limitsFor(world: World, access: ModelAccess, signal: AbortSignal): Work
   };
 }
 
-function endOf<T>(result: WorkerResult<T>, throughId: string, sourceTokens: number, entry: LedgerEntry): JobEnd {
+function endOf<T>(
+  result: WorkerResult<T>,
+  throughId: string,
+  sourceTokens: number,
+  entry: LedgerEntry,
+): JobEnd {
   return {
     outcome: result.outcome,
     throughId,

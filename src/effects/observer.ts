@@ -1,7 +1,7 @@
 import type { Observation, Reflection } from "../reducers/ledger-entries.ts";
 import { estimateTextTokens } from "../reducers/tokens.ts";
-import { OBSERVER_SYSTEM_PROMPT, observerPrompt } from "./prompts/observer-prompt.ts";
 import { promptRoom } from "./prompt-room.ts";
+import { OBSERVER_SYSTEM_PROMPT, observerPrompt } from "./prompts/observer-prompt.ts";
 import { type ModelAccess, runWorker, type WorkerLimits } from "./worker-loop.ts";
 import { resultOf, type WorkerResult } from "./worker-result.ts";
 import { collectObservations } from "./worker-tools.ts";
@@ -27,7 +27,8 @@ export async function runObserver(
   limits: WorkerLimits,
 ): Promise<WorkerResult<Observation>> {
   const collector = collectObservations(input.sources, input.isKnown);
-  const free = promptRoom(access.model, limits.maxTokens) - estimateTextTokens(OBSERVER_SYSTEM_PROMPT + input.chunk);
+  const free =
+    promptRoom(access.model, limits.maxTokens) - estimateTextTokens(OBSERVER_SYSTEM_PROMPT + input.chunk);
   const priorBudget = Math.max(0, Math.min(LARGEST_PRIOR, Math.floor(free * PRIOR_SHARE)));
   const request = {
     systemPrompt: OBSERVER_SYSTEM_PROMPT,

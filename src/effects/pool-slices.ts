@@ -1,6 +1,12 @@
 import { addUsage, noUsage } from "../machines/engine-state.ts";
 import { estimateTextTokens } from "../reducers/tokens.ts";
-import { type ModelAccess, runWorker, type WorkerLimits, type WorkerReport, type WorkerRequest } from "./worker-loop.ts";
+import {
+  type ModelAccess,
+  runWorker,
+  type WorkerLimits,
+  type WorkerReport,
+  type WorkerRequest,
+} from "./worker-loop.ts";
 
 /** Splits items, in order, into slices whose cost fits the budget; each slice has one item at least. */
 export function slicesWithin<T>(items: readonly T[], costOf: (item: T) => number, budget: number): T[][] {

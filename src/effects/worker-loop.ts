@@ -73,7 +73,10 @@ export async function runWorker(
   const controller = new AbortController();
   const ended = endOf(limits, controller);
   try {
-    const end = await Promise.race([converse(request, access, limits, controller.signal, report), ended.promise]);
+    const end = await Promise.race([
+      converse(request, access, limits, controller.signal, report),
+      ended.promise,
+    ]);
     return { ...report, ...end };
   } finally {
     ended.cancel();
@@ -101,13 +104,19 @@ async function converse(
       reply = await ask(access, context, limits, signal, report);
     } catch (error) {
       if (signal.aborted) return { outcome: "aborted" };
-      return { outcome: "failed", failure: failureFrom(error instanceof Error ? error.message : String(error)) };
+      return {
+        outcome: "failed",
+        failure: failureFrom(error instanceof Error ? error.message : String(error)),
+      };
     }
     // After the run has ended its records have been counted: a late reply must not add to them.
     if (signal.aborted) return { outcome: "aborted" };
     report.turns++;
     if (reply.stopReason === "length") {
-      return { outcome: "failed", failure: { kind: "cut-off", message: "the model's output was cut off by its limit" } };
+      return {
+        outcome: "failed",
+        failure: { kind: "cut-off", message: "the model's output was cut off by its limit" },
+      };
     }
     const calls = reply.content.filter((block) => block.type === "toolCall");
     if (calls.length === 0) return { outcome: "completed" };
@@ -144,7 +153,8 @@ function ask(
       // The provider's own retries are off: together with these they would multiply.
       const reply = await access.stream(context, { signal, maxTokens, maxRetries: 0 }).result();
       report.usage = addUsage(report.usage, usageOf(reply));
-      if (reply.stopReason === "stop" || reply.stopReason === "toolUse" || reply.stopReason === "length") return reply;
+      if (reply.stopReason === "stop" || reply.stopReason === "toolUse" || reply.stopReason === "length")
+        return reply;
       const text = reply.errorMessage ?? `the request ended with ${reply.stopReason}`;
       if (!isPassing(failureFrom(text).kind) || report.requests >= maxTurns) throw new AbortError(text);
       throw new Error(text);

@@ -31,7 +31,10 @@ export function resultOf<T>(collector: Collector<T>, report: WorkerReport): Work
     records: [],
     rejected,
     report,
-    failure: { kind: "bad-response", message: `all ${rejected} records were refused (${kindOf(collector.refusals)})` },
+    failure: {
+      kind: "bad-response",
+      message: `all ${rejected} records were refused (${kindOf(collector.refusals)})`,
+    },
   };
 }
 

@@ -1,10 +1,5 @@
 import { z } from "zod";
-import {
-  type Observation,
-  RELEVANCES,
-  type Reflection,
-  type Relevance,
-} from "../reducers/ledger-entries.ts";
+import { type Observation, RELEVANCES, type Reflection, type Relevance } from "../reducers/ledger-entries.ts";
 import { memoryId, oneLine } from "../reducers/memory-id.ts";
 import { formatLocalMinute } from "../reducers/sources.ts";
 import { estimateTextTokens } from "../reducers/tokens.ts";
@@ -42,7 +37,9 @@ const ObservationArgs = z.object({
 
 const ReflectionArgs = z.object({
   content,
-  supportingObservationIds: listOf(z.string()).describe("Ids of the observations whose meaning this preserves"),
+  supportingObservationIds: listOf(z.string()).describe(
+    "Ids of the observations whose meaning this preserves",
+  ),
 });
 
 /**
@@ -65,7 +62,8 @@ export function collectObservations(
       const cited = [...new Set(args.sourceEntryIds.map((id) => id.trim()))];
       if (cited.length === 0) return { refusal: "sourceEntryIds is empty; cite the entries that show it" };
       const unknown = cited.filter((id) => !sources.has(id));
-      if (unknown.length > 0) return { refusal: `unknown source entry ids: ${unknown.join(", ").slice(0, 200)}` };
+      if (unknown.length > 0)
+        return { refusal: `unknown source entry ids: ${unknown.join(", ").slice(0, 200)}` };
       const id = memoryId(text.content);
       if (isKnown(id) || accepted.some((other) => other.id === id)) return { duplicate: id };
       return {
@@ -96,9 +94,11 @@ export function collectReflections(
       const text = checkedContent(args.content);
       if ("refusal" in text) return text;
       const cited = [...new Set(args.supportingObservationIds.map(bareId))];
-      if (cited.length === 0) return { refusal: "supportingObservationIds is empty; cite the observations it rests on" };
+      if (cited.length === 0)
+        return { refusal: "supportingObservationIds is empty; cite the observations it rests on" };
       const unknown = cited.filter((id) => !isShown(id));
-      if (unknown.length > 0) return { refusal: `unknown observation ids: ${unknown.join(", ").slice(0, 200)}` };
+      if (unknown.length > 0)
+        return { refusal: `unknown observation ids: ${unknown.join(", ").slice(0, 200)}` };
       const id = memoryId(text.content);
       if (isKnown(id) || accepted.some((other) => other.id === id)) return { duplicate: id };
       return {
@@ -114,7 +114,10 @@ export function collectReflections(
 }
 
 /** Collects ids to drop, at most `maximum` of those that the model was shown. */
-export function collectDrops(isShown: (observationId: string) => boolean, maximum: number): Collector<string> {
+export function collectDrops(
+  isShown: (observationId: string) => boolean,
+  maximum: number,
+): Collector<string> {
   return collector({
     name: "drop_observations",
     description: `Drop observations from active memory, at most ${maximum} in all. Dropping none is fine.`,
@@ -177,7 +180,8 @@ function collector<T, A>(spec: {
         const refusedBefore = refusals.length;
         const lines = judgeAll(items);
         const refused = refusals.length > refusedBefore;
-        if (refused) lines.push("Mend the refused ones and call the tool again with those only, or leave them out.");
+        if (refused)
+          lines.push("Mend the refused ones and call the tool again with those only, or leave them out.");
         return { text: lines.join("\n"), isError: refused };
       },
     },
@@ -207,14 +211,19 @@ function checkedContent(given: string): { content: string } | { refusal: string 
   const line = oneLine(given);
   if (line === "") return { refusal: "content is empty" };
   if (line.length > LONGEST_CONTENT) {
-    return { refusal: `content has ${line.length} characters; at most ${LONGEST_CONTENT}, and one fact to a record` };
+    return {
+      refusal: `content has ${line.length} characters; at most ${LONGEST_CONTENT}, and one fact to a record`,
+    };
   }
   return { content: line };
 }
 
 /** An id as the model has it, which may still wear the brackets it was shown in. */
 function bareId(id: string): string {
-  return id.trim().replace(/^\[|\]$/g, "").toLowerCase();
+  return id
+    .trim()
+    .replace(/^\[|\]$/g, "")
+    .toLowerCase();
 }
 
 /** The schema for the model: without the keywords that local servers' grammars do not know. */

@@ -1,6 +1,6 @@
-import type { EntryLookup } from "../reducers/entry.ts";
 import type { EngineState } from "../machines/engine-state.ts";
 import type { Unstamped } from "../machines/events.ts";
+import type { EntryLookup } from "../reducers/entry.ts";
 import type { ModelAccess } from "./worker-loop.ts";
 
 /** The model that workers use, or why there is none. */
@@ -26,4 +26,3 @@ export interface World {
   /** Milliseconds since the epoch */
   readonly now: () => number;
 }
-

@@ -26,7 +26,11 @@ export function memoryView(session: SessionState, lookup: EntryLookup, mode: Vie
     lines.push("A later compaction was not ours: the agent no longer sees this.");
   }
   if (observations.length === 0 && reflections.length === 0) {
-    lines.push(mode === "full" ? "Nothing recorded yet." : "Nothing yet: no compaction has folded memory on this branch.");
+    lines.push(
+      mode === "full"
+        ? "Nothing recorded yet."
+        : "Nothing yet: no compaction has folded memory on this branch.",
+    );
     return lines.join("\n");
   }
   lines.push("", `Reflections (${reflections.length})`, ...reflections.map(renderReflection));

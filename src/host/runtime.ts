@@ -1,13 +1,13 @@
+import { join } from "node:path";
 import {
   CONFIG_DIR_NAME,
   copyToClipboard,
   type ExtensionAPI,
   type ExtensionContext,
   getAgentDir,
-  type SessionBeforeCompactEvent,
   VERSION as PI_VERSION,
+  type SessionBeforeCompactEvent,
 } from "@earendil-works/pi-coding-agent";
-import { join } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
 import { requestCompaction } from "../effects/compaction.ts";
 import { noticeFor } from "../effects/notices.ts";
@@ -15,13 +15,13 @@ import { createRecorder, type Recorder } from "../effects/recorder.ts";
 import { createWorkerRuns } from "../effects/worker-runs.ts";
 import type { World } from "../effects/world.ts";
 import { createEngine, type Step } from "../machines/engine.ts";
-import { EVENT_VERSION, type EngineEvent, type Unstamped } from "../machines/events.ts";
+import { type EngineEvent, EVENT_VERSION, type Unstamped } from "../machines/events.ts";
 import { RECORDING_VERSION } from "../machines/recording.ts";
 import { planFold } from "../reducers/compaction-plan.ts";
 import type { EntryLookup } from "../reducers/entry.ts";
 import { recallFrom, renderRecall } from "../reducers/recall.ts";
 import { branchChange, describeBranch } from "./branch-sync.ts";
-import { type ViewMode, memoryView } from "./memory-view.ts";
+import { memoryView, type ViewMode } from "./memory-view.ts";
 import { loadSettings, settingsWarning } from "./settings.ts";
 import { statusReport } from "./status-report.ts";
 import { workerModelOf } from "./worker-model.ts";
@@ -94,7 +94,13 @@ export function openMemory(pi: ExtensionAPI, ctx: ExtensionContext, reason: stri
     return createRecorder({
       file: join(getAgentDir(), "observational-memory", "debug", `${sessionId}.ndjson`),
       opening: () => [
-        { type: "header", recording: RECORDING_VERSION, version: packageJson.version, pi: PI_VERSION, sessionId },
+        {
+          type: "header",
+          recording: RECORDING_VERSION,
+          version: packageJson.version,
+          pi: PI_VERSION,
+          sessionId,
+        },
         engine.keyframe(),
         stamp(opened(), seq),
       ],
@@ -117,7 +123,10 @@ export function openMemory(pi: ExtensionAPI, ctx: ExtensionContext, reason: stri
   engine.steps$.subscribe({
     next: act,
     error: (error) =>
-      world.notify(`Memory Lanes stopped for this session: ${error instanceof Error ? error.message : error}`, "warning"),
+      world.notify(
+        `Memory Lanes stopped for this session: ${error instanceof Error ? error.message : error}`,
+        "warning",
+      ),
   });
 
   report(opened());
@@ -160,7 +169,14 @@ export function openMemory(pi: ExtensionAPI, ctx: ExtensionContext, reason: stri
 
     recall({ id, page, maxTokens }: { id: string; page?: number; maxTokens?: number }) {
       sync();
-      const recalled = recallFrom(engine.state.session, lookup, id.trim().replace(/^\[|\]$/g, "").toLowerCase());
+      const recalled = recallFrom(
+        engine.state.session,
+        lookup,
+        id
+          .trim()
+          .replace(/^\[|\]$/g, "")
+          .toLowerCase(),
+      );
       const rendered = renderRecall(recalled, { page, maxTokens });
       return {
         content: [{ type: "text" as const, text: rendered.text }],
@@ -177,7 +193,8 @@ export function openMemory(pi: ExtensionAPI, ctx: ExtensionContext, reason: stri
         lanes: engine.lanes,
         lookup,
         problems,
-        workerModel: "access" in model ? `${model.access.model.provider}/${model.access.model.id}` : model.problem,
+        workerModel:
+          "access" in model ? `${model.access.model.provider}/${model.access.model.id}` : model.problem,
       });
       show(command, report);
     },
@@ -186,7 +203,10 @@ export function openMemory(pi: ExtensionAPI, ctx: ExtensionContext, reason: stri
       const words = args.split(/\s+/).filter((word) => word !== "");
       const unknown = words.find((word) => word !== "full" && word !== "copy");
       if (unknown) {
-        show(command, `/om:view does not know "${unknown}". Use /om:view, /om:view full, and copy after either.`);
+        show(
+          command,
+          `/om:view does not know "${unknown}". Use /om:view, /om:view full, and copy after either.`,
+        );
         return;
       }
       const mode: ViewMode = words.includes("full") ? "full" : "visible";

@@ -64,7 +64,7 @@ export function settingsWarning(problems: readonly SettingsProblem[]): string | 
   return `Memory settings: ${first.key} in ${first.file} ${first.message}${rest}`;
 }
 
-/** The settings files, lowest layer first. They are one and the same when Pi runs in its agent directory's parent. */
+/** The settings files, lowest layer first. They are the same file when the agent directory is the project's own folder. */
 function filesOf({ agentDir, cwd, configDirName, projectTrusted }: SettingsPlaces): string[] {
   const global = join(agentDir, "settings.json");
   const project = join(cwd, configDirName, "settings.json");
@@ -127,7 +127,7 @@ function nameContradictions({ settings, problems, sources }: LoadedSettings): vo
   ) {
     name(
       ["observationsPoolTargetTokens", "observationsPoolMaxTokens"],
-      `is kept, but observationsPoolTargetTokens (${poolTarget(settings)}) should be below observationsPoolMaxTokens (${observationsPoolMaxTokens}): nothing is dropped before compactions already fold everything anew`,
+      `is kept, but observationsPoolTargetTokens (${poolTarget(settings)}) should be below observationsPoolMaxTokens (${observationsPoolMaxTokens}): as it is, compactions fold everything anew before the dropper has anything to do`,
     );
   }
   if (reflectAfterTokens < observeAfterTokens) {

@@ -1,10 +1,16 @@
-import { IGNORED_REASONS } from "../reducers/entry-fact.ts";
-import type { EntryLookup } from "../reducers/entry.ts";
-import { diffProjections, isVisibleMemoryStale, resolveSelection, selectFull, visibleMemory } from "../reducers/projections.ts";
-import { clocksOfSession } from "../reducers/session-state.ts";
-import { compactionThreshold, poolTarget } from "../reducers/settings.ts";
 import { type EngineState, totalSpend } from "../machines/engine-state.ts";
 import { type LaneName, WORKERS } from "../machines/readings.ts";
+import type { EntryLookup } from "../reducers/entry.ts";
+import { IGNORED_REASONS } from "../reducers/entry-fact.ts";
+import {
+  diffProjections,
+  isVisibleMemoryStale,
+  resolveSelection,
+  selectFull,
+  visibleMemory,
+} from "../reducers/projections.ts";
+import { clocksOfSession } from "../reducers/session-state.ts";
+import { compactionThreshold, poolTarget } from "../reducers/settings.ts";
 import type { SettingsProblem } from "./settings.ts";
 
 export interface StatusInput {
@@ -42,7 +48,9 @@ function memorySection({ session, settings }: EngineState, lookup: EntryLookup):
     `  folds     ${many(ledger.compactions, "compaction")} on this branch`,
   ];
   if (isVisibleMemoryStale(ledger)) {
-    lines.push("  note      the latest compaction was not ours: the agent no longer sees the visible memory above");
+    lines.push(
+      "  note      the latest compaction was not ours: the agent no longer sees the visible memory above",
+    );
   }
   return lines.join("\n");
 }
@@ -80,10 +88,13 @@ function problemSection(state: EngineState, problems: readonly SettingsProblem[]
   const lines: string[] = [];
   for (const worker of WORKERS) {
     const { failure } = state.workers[worker];
-    if (failure) lines.push(`  ${worker} failed at ${clockTime(failure.at)}: ${failure.message} (${failure.kind})`);
+    if (failure)
+      lines.push(`  ${worker} failed at ${clockTime(failure.at)}: ${failure.message} (${failure.kind})`);
   }
   if (state.compactionFailure) {
-    lines.push(`  compaction failed at ${clockTime(state.compactionFailure.at)}: ${state.compactionFailure.message}`);
+    lines.push(
+      `  compaction failed at ${clockTime(state.compactionFailure.at)}: ${state.compactionFailure.message}`,
+    );
   }
   const { ignored, ignoredEntries } = state.session.ledger;
   const counted = IGNORED_REASONS.filter((reason) => ignored[reason] > 0);
@@ -93,7 +104,8 @@ function problemSection(state: EngineState, problems: readonly SettingsProblem[]
       `  ignored in the ledger: ${counted.map((reason) => `${ignored[reason]} ${reason}`).join(", ")}; last: ${where}`,
     );
   }
-  for (const problem of problems) lines.push(`  setting ${problem.key} in ${problem.file}: ${problem.message}`);
+  for (const problem of problems)
+    lines.push(`  setting ${problem.key} in ${problem.file}: ${problem.message}`);
   return lines.length === 0 ? "" : ["Problems", ...lines].join("\n");
 }
 

@@ -68,7 +68,10 @@ function appendRow(log: BranchLog, fact: EntryFact): void {
   if (!log.positions.has(fact.id)) log.positions.set(fact.id, position);
 }
 
-const KIND_NUMBERS = Object.fromEntries(ENTRY_KINDS.map((kind, number) => [kind, number])) as Record<EntryKind, number>;
+const KIND_NUMBERS = Object.fromEntries(ENTRY_KINDS.map((kind, number) => [kind, number])) as Record<
+  EntryKind,
+  number
+>;
 
 /** Where the entry stands on this branch, or `NOWHERE`. */
 export function positionOf(branch: Branch, id: string): number {

@@ -42,7 +42,14 @@ function other(id: string): EntryFact {
   return { id, kind: "other", tokens: 0 };
 }
 
-const CUT_KINDS: readonly EntryKind[] = ["user", "assistant", "bash", "custom", "customMessage", "branchSummary"];
+const CUT_KINDS: readonly EntryKind[] = [
+  "user",
+  "assistant",
+  "bash",
+  "custom",
+  "customMessage",
+  "branchSummary",
+];
 
 /** Whether Pi may begin the kept part of a conversation with an entry of this kind; a tool result never begins it. */
 export function isValidCutKind(kind: EntryKind): boolean {
@@ -60,7 +67,8 @@ const MESSAGE_KINDS: Readonly<Record<string, EntryKind>> = {
 /** The kind of a conversation entry; undefined for the system prompt, hidden commands and anything unknown. */
 function conversationKind(entry: EntryLike): EntryKind | undefined {
   if (entry.type === "custom_message") return "customMessage";
-  if (entry.type === "branch_summary") return textOf(fieldsOf(entry).summary) === "" ? undefined : "branchSummary";
+  if (entry.type === "branch_summary")
+    return textOf(fieldsOf(entry).summary) === "" ? undefined : "branchSummary";
   const { role, excludeFromContext } = messageOf(entry);
   if (role === "bashExecution" && excludeFromContext === true) return undefined;
   const name = textOf(role);

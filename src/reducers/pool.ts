@@ -12,11 +12,10 @@ const STRONG_COVERAGE = 2;
 export function coverageTiers(ledger: Ledger): Map<string, CoverageTier> {
   const supports = new Map<string, number>();
   for (const chunk of ledger.reflectionLog) {
-    for (const { supports: ids } of chunk) for (const id of ids) supports.set(id, (supports.get(id) ?? 0) + 1);
+    for (const { supports: ids } of chunk)
+      for (const id of ids) supports.set(id, (supports.get(id) ?? 0) + 1);
   }
-  return new Map(
-    activeObservations(ledger).map(({ id }) => [id, tierOf(supports.get(id) ?? 0)] as const),
-  );
+  return new Map(activeObservations(ledger).map(({ id }) => [id, tierOf(supports.get(id) ?? 0)] as const));
 }
 
 export function activeObservations(ledger: Ledger): readonly ObservationRef[] {

@@ -56,7 +56,10 @@ export const RECALL_MAX_TOKENS = 8000;
 /** Renders what was recalled in words for the agent, page by page (`page` counts from 1). */
 export function renderRecall(
   recalled: Recalled,
-  { maxTokens = RECALL_MAX_TOKENS, page = 1 }: { maxTokens?: number | undefined; page?: number | undefined } = {},
+  {
+    maxTokens = RECALL_MAX_TOKENS,
+    page = 1,
+  }: { maxTokens?: number | undefined; page?: number | undefined } = {},
 ): RecallPage {
   const whole = describe(recalled);
   const pages = paginate(whole, Math.max(1, maxTokens));
@@ -96,7 +99,8 @@ function recallReflection(
 ): RecalledReflection | undefined {
   const { branch, ledger } = session;
   const dangling = recordById(ledger.dangling, id);
-  const place = recordById(ledger.reflections, id) ?? (dangling?.kind === "reflection" ? dangling : undefined);
+  const place =
+    recordById(ledger.reflections, id) ?? (dangling?.kind === "reflection" ? dangling : undefined);
   const reflection = place && readReflection(branch, place, lookup);
   if (!reflection) return undefined;
   const supporting: RecalledObservation[] = [];
@@ -123,7 +127,8 @@ function describe({ id, observation, reflection }: Recalled): string {
     return `No memory with the id ${id} on this branch. Ids are the 12 hex digits in brackets at the start of a memory line; memory recorded on another branch or in another session cannot be recalled here.`;
   }
   const parts: string[] = [];
-  if (observation && reflection) parts.push(`The id ${id} stands for an observation and for a reflection; both follow.`);
+  if (observation && reflection)
+    parts.push(`The id ${id} stands for an observation and for a reflection; both follow.`);
   if (observation) parts.push(describeObservation(observation));
   if (reflection) parts.push(describeReflection(reflection));
   return parts.join("\n\n");

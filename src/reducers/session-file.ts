@@ -55,7 +55,11 @@ interface Line {
   fields: Record<string, unknown>;
 }
 
-function readLines(text: string): { values: Line[]; problems: SessionFile["problems"]; truncatedLastLine: boolean } {
+function readLines(text: string): {
+  values: Line[];
+  problems: SessionFile["problems"];
+  truncatedLastLine: boolean;
+} {
   const values: Line[] = [];
   const problems: SessionFile["problems"] = [];
   const lines = text.replace(/^\uFEFF/, "").split("\n");
@@ -97,7 +101,9 @@ function migrate(values: readonly Line[], version: number): EntryLike[] {
     // An entry without a usable id cannot be anybody's parent or evidence; it keeps its place under a made-up one.
     const id = typeof entry.id === "string" ? entry.id : idOfLine(index);
     const parentId = typeof entry.parentId === "string" ? entry.parentId : null;
-    return [{ ...entry, id, parentId, type: textOf(entry.type), timestamp: textOf(entry.timestamp) } as EntryLike];
+    return [
+      { ...entry, id, parentId, type: textOf(entry.type), timestamp: textOf(entry.timestamp) } as EntryLike,
+    ];
   });
 }
 

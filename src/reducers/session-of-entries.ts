@@ -3,9 +3,10 @@ import type { EntryLike, EntryLookup } from "./entry.ts";
 import { type SessionState, sessionOf } from "./session-state.ts";
 
 /** The session of Pi entries of one branch, root first, with the entries by id. */
-export function sessionOfEntries(
-  entries: readonly EntryLike[],
-): { session: SessionState; lookup: EntryLookup } {
+export function sessionOfEntries(entries: readonly EntryLike[]): {
+  session: SessionState;
+  lookup: EntryLookup;
+} {
   const lookup = lookupOf(entries);
   return { session: sessionOf(entries.map((entry) => describeEntry(entry, lookup))), lookup };
 }

@@ -1,5 +1,13 @@
-import { type EntryLike, type EntryLookup, type Fields, fieldsOf, messageOf, textOf, timeOf } from "./entry.ts";
 import { describeEntry } from "./describe-entry.ts";
+import {
+  type EntryLike,
+  type EntryLookup,
+  type Fields,
+  fieldsOf,
+  messageOf,
+  textOf,
+  timeOf,
+} from "./entry.ts";
 import { estimateTextTokens } from "./tokens.ts";
 
 /** What one observer run reads. */
@@ -18,7 +26,10 @@ export interface SourceChunk {
  * under its source id, oldest first, whole entries, at most `maxTokens` estimated tokens. One entry is always shown;
  * if it is too long by itself, as a marked head-and-tail excerpt.
  */
-export function renderSources(entries: readonly EntryLike[], { maxTokens }: { maxTokens: number }): SourceChunk {
+export function renderSources(
+  entries: readonly EntryLike[],
+  { maxTokens }: { maxTokens: number },
+): SourceChunk {
   const byId = new Map(entries.map((entry) => [entry.id, entry]));
   const lookup: EntryLookup = (id) => byId.get(id);
   const edits = editsOf(entries);
@@ -150,7 +161,9 @@ function speakerOf(entry: EntryLike): string {
 
 /** A name from the session, fit to stand in a block's first line. */
 function label(name: unknown): string {
-  const text = harmless(textOf(name)).replace(/[\s[\]]+/g, " ").trim();
+  const text = harmless(textOf(name))
+    .replace(/[\s[\]]+/g, " ")
+    .trim();
   return text === "" ? "unnamed" : text.slice(0, 80);
 }
 
@@ -166,7 +179,12 @@ function bodyOf(entry: EntryLike, replacement: unknown): string {
 }
 
 function bashOf({ command, output, exitCode, cancelled, truncated }: Fields): string {
-  const end = cancelled === true ? "cancelled" : typeof exitCode === "number" ? `exit code ${exitCode}` : "no exit code";
+  const end =
+    cancelled === true
+      ? "cancelled"
+      : typeof exitCode === "number"
+        ? `exit code ${exitCode}`
+        : "no exit code";
   const cut = truncated === true ? ", output truncated by Pi" : "";
   return `$ ${textOf(command)}\n(${end}${cut})\n${textOf(output)}`;
 }
@@ -198,7 +216,17 @@ function blocksOf(content: unknown): string {
 }
 
 function blockOf(block: unknown): string {
-  const { type, text, thinking, thinkingSignature, redacted, name, data, mimeType, arguments: args } = fieldsOf(block);
+  const {
+    type,
+    text,
+    thinking,
+    thinkingSignature,
+    redacted,
+    name,
+    data,
+    mimeType,
+    arguments: args,
+  } = fieldsOf(block);
   switch (type) {
     case "text":
       return textOf(text);

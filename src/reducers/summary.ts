@@ -30,7 +30,10 @@ export function renderReflection(reflection: Reflection): string {
  * The summary that replaces the cut part of the conversation. The same projection always gives the same
  * text; an empty projection gives `""`, so that the caller can leave the compaction to Pi.
  */
-export function renderSummary(projection: Projection, unobserved: Unobserved = { entries: 0, tokens: 0 }): string {
+export function renderSummary(
+  projection: Projection,
+  unobserved: Unobserved = { entries: 0, tokens: 0 },
+): string {
   const { observations, reflections } = projection;
   if (observations.length === 0 && reflections.length === 0) return "";
   let summary = PREAMBLE;

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { planFold } from "../../src/reducers/compaction-plan.ts";
 import { describeEntry } from "../../src/reducers/describe-entry.ts";
 import type { EntryLike } from "../../src/reducers/entry.ts";
 import type { EntryFact } from "../../src/reducers/entry-fact.ts";
@@ -12,7 +13,6 @@ import {
 import { recallFrom } from "../../src/reducers/recall.ts";
 import { sessionOfEntries } from "../../src/reducers/session-of-entries.ts";
 import { clocksOfSession, emptySession, extendSession, sessionOf } from "../../src/reducers/session-state.ts";
-import { planFold } from "../../src/reducers/compaction-plan.ts";
 import { renderSummary } from "../../src/reducers/summary.ts";
 import { randomBranch } from "../support/random-branch.ts";
 
@@ -137,7 +137,11 @@ interface Ids {
   reflections: readonly { id: string }[];
 }
 
-function ids({ observations, reflections }: Ids): { observations: string[]; reflections: string[]; tokens: number } {
+function ids({ observations, reflections }: Ids): {
+  observations: string[];
+  reflections: string[];
+  tokens: number;
+} {
   return {
     observations: observations.map(({ id }) => id),
     reflections: reflections.map(({ id }) => id),

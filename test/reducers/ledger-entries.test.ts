@@ -19,9 +19,15 @@ const id = fc.oneof(
 const text = fc.oneof({ weight: 5, arbitrary: fc.string() }, fc.anything());
 const ids = fc.oneof({ weight: 5, arbitrary: fc.array(fc.string()) }, fc.array(fc.anything()), fc.anything());
 const tokenCount = fc.oneof(fc.nat(), fc.double(), fc.anything());
-const relevance = fc.oneof({ weight: 4, arbitrary: fc.constantFrom("low", "medium", "high", "critical") }, fc.anything());
+const relevance = fc.oneof(
+  { weight: 4, arbitrary: fc.constantFrom("low", "medium", "high", "critical") },
+  fc.anything(),
+);
 const observation = fc.oneof(
-  fc.record({ id, content: text, timestamp: text, relevance, sourceEntryIds: ids, tokenCount }, { requiredKeys: [] }),
+  fc.record(
+    { id, content: text, timestamp: text, relevance, sourceEntryIds: ids, tokenCount },
+    { requiredKeys: [] },
+  ),
   fc.anything(),
 );
 const reflection = fc.oneof(

@@ -74,7 +74,8 @@ export function schedule(settings: Partial<Settings> = {}, contextWindow?: numbe
     finish(outcome, { tokens = 100, covers = tip } = {}) {
       const run = inFlight[0];
       if (!run) throw new Error("no run is in flight");
-      if (outcome === "recorded") extend({ kind: "ledger", ledger: ledgerFact(run.worker, covers, entries, tokens) });
+      if (outcome === "recorded")
+        extend({ kind: "ledger", ledger: ledgerFact(run.worker, covers, entries, tokens) });
       return tell(finished(run.runId, run.worker, outcome, covers));
     },
     compact(firstKeptEntryId) {

@@ -46,8 +46,14 @@ export interface ObserverPromptInput {
 }
 
 export function observerPrompt(input: ObserverPromptInput): string {
-  const reflections = newestWithin(input.priorReflections.map(renderReflection), Math.floor(input.priorBudget / 3));
-  const observations = newestWithin(input.priorObservations.map(renderObservation), input.priorBudget - reflections.tokens);
+  const reflections = newestWithin(
+    input.priorReflections.map(renderReflection),
+    Math.floor(input.priorBudget / 3),
+  );
+  const observations = newestWithin(
+    input.priorObservations.map(renderObservation),
+    input.priorBudget - reflections.tokens,
+  );
   return [
     `It is ${formatLocalMinute(input.now)}.`,
     section("Prior memory: reflections", reflections.text),

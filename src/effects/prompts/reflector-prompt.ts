@@ -1,5 +1,5 @@
-import type { CoverageTier } from "../../reducers/pool.ts";
 import type { Observation, Reflection } from "../../reducers/ledger-entries.ts";
+import type { CoverageTier } from "../../reducers/pool.ts";
 import { renderObservation, renderReflection } from "../../reducers/summary.ts";
 import { newestWithin, section } from "./prior-memory.ts";
 
@@ -43,8 +43,12 @@ export function reflectorPrompt(input: PoolPromptInput): string {
 }
 
 /** Observations as the reflector and the dropper see them: with their coverage. */
-export function observationLines({ observations, coverage }: Pick<PoolPromptInput, "observations" | "coverage">): string[] {
+export function observationLines({
+  observations,
+  coverage,
+}: Pick<PoolPromptInput, "observations" | "coverage">): string[] {
   return observations.map(
-    (observation) => `${renderObservation(observation)} (coverage: ${coverage.get(observation.id) ?? "none"})`,
+    (observation) =>
+      `${renderObservation(observation)} (coverage: ${coverage.get(observation.id) ?? "none"})`,
   );
 }

@@ -1,0 +1,203 @@
+import { execFile } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startPi } from "../../src/host/demo/pi-process.ts";
+import { NEVER } from "../pi/harness.ts";
+
+const run = promisify(execFile);
+const ROOT = resolve(import.meta.dirname, "../..");
+const MODULES = join(ROOT, "node_modules");
+
+/** The entry files are the only sources that ship; what they load is in dist/. */
+const ENTRIES = ["src/host/bin.js", "src/host/extension.ts"];
+
+interface Manifest {
+  dependencies: Record<string, string>;
+  peerDependencies: Record<string, string>;
+  exports: { ".": Record<string, string> };
+  bin: Record<string, string>;
+  pi: { extensions: string[]; changelogPath?: string };
+  keywords: string[];
+  version: string;
+}
+
+let dir: string;
+/** The package as a user's npm unpacks it. */
+let unpacked: string;
+let files: string[];
+let manifest: Manifest;
+
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), "pi-memory-lanes-package-"));
+  const { stdout } = await run("npm", ["pack", "--json", "--pack-destination", dir], {
+    cwd: ROOT,
+    shell: process.platform === "win32",
+    // npm prints what the build scripts print before its own JSON.
+    env: { ...process.env, npm_config_foreground_scripts: "false" },
+  });
+  const [packed] = JSON.parse(stdout.slice(stdout.search(/^\[/m)));
+  files = packed.files.map(({ path }: { path: string }) => path);
+  await run("tar", ["-xzf", join(dir, packed.filename), "-C", dir]);
+  unpacked = join(dir, "package");
+  manifest = JSON.parse(readFileSync(join(unpacked, "package.json"), "utf8"));
+}, 120_000);
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+describe("the tarball", () => {
+  it("holds what is needed", () => {
+    expect(files).toEqual(
+      expect.arrayContaining([
+        ...ENTRIES,
+        ...["package.json", "README.md", "LICENSE", "CHANGELOG.md"],
+        ...["docs/configuration.md", "docs/settings.schema.json"],
+        ...["dist/runtime.js", "dist/index.js", "dist/index.d.ts", "dist/THIRD-PARTY-LICENSES.txt"],
+      ]),
+    );
+  });
+
+  it("holds nothing else", () => {
+    const known = [
+      /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md)$/,
+      /^docs\/[\w-]+\.md$/,
+      /^docs\/settings\.schema\.json$/,
+      /^dist\/(?:chunks\/)?[\w-]+\.js$/,
+      /^dist\/(?:reducers\/|machines\/)?[\w-]+\.d\.ts$/,
+      /^dist\/THIRD-PARTY-LICENSES\.txt$/,
+    ];
+    const unknown = files.filter(
+      (file) => !ENTRIES.includes(file) && !known.some((pattern) => pattern.test(file)),
+    );
+    expect(unknown).toEqual([]);
+  });
+
+  it("has every file that its manifest names", () => {
+    const named = [
+      ...Object.values(manifest.exports["."]),
+      ...Object.values(manifest.bin),
+      ...manifest.pi.extensions,
+    ];
+    for (const file of named) expect(existsSync(join(unpacked, file))).toBe(true);
+  });
+
+  it("is a Pi package that leaves Pi to Pi", () => {
+    expect(manifest.keywords).toContain("pi-package");
+    const host = (name: string) => name.startsWith("@earendil-works/");
+    expect(Object.keys(manifest.dependencies).filter(host)).toEqual([]);
+    expect(new Set(Object.values(manifest.peerDependencies))).toEqual(new Set(["*"]));
+  });
+
+  it("has a changelog in the form that Pi shows, up to its version", () => {
+    const changelog = readFileSync(join(unpacked, "CHANGELOG.md"), "utf8");
+    expect(changelog).toMatch(new RegExp(`^## \\[${manifest.version}\\] - \\d{4}-\\d{2}-\\d{2}$`, "m"));
+  });
+});
+
+describe("the library in a project of its own", () => {
+  let project: string;
+
+  beforeAll(() => {
+    project = join(dir, "project");
+    mkdirSync(join(project, "node_modules", "@types"), { recursive: true });
+    writeFileSync(join(project, "package.json"), '{ "type": "module" }');
+    const link = (from: string, name: string) => {
+      mkdirSync(join(project, "node_modules", name, ".."), { recursive: true });
+      symlinkSync(from, join(project, "node_modules", name), "junction");
+    };
+    link(unpacked, "pi-memory-lanes");
+    // A package's own imports start from its real path.
+    symlinkSync(join(project, "node_modules"), join(unpacked, "node_modules"), "junction");
+    for (const name of Object.keys(manifest.dependencies)) link(join(MODULES, name), name);
+  });
+
+  it("can be imported, without Pi", async () => {
+    const script = `
+      import { readClocks, foldLedger, memoryId, SettingsSchema } from "pi-memory-lanes";
+      const entry = { type: "message", id: "a", parentId: null, timestamp: "2026-12-01T00:00:00.000Z",
+        message: { role: "user", content: "Four and twenty blackbirds" } };
+      console.log(JSON.stringify({
+        observe: readClocks([entry]).observe,
+        observations: foldLedger([entry]).observations,
+        id: memoryId("x"),
+        compact: SettingsSchema.parse({}).compactAfterTokens,
+      }));`;
+    const { stdout } = await run(process.execPath, ["--input-type=module", "-e", script], { cwd: project });
+    expect(JSON.parse(stdout)).toEqual({
+      observe: expect.any(Number),
+      observations: [],
+      id: expect.stringMatching(/^[0-9a-f]{12}$/),
+      compact: 81_000,
+    });
+  });
+
+  it("shares XState with its importer", async () => {
+    const script = `
+      import { observerLane } from "pi-memory-lanes";
+      import { StateMachine } from "xstate";
+      console.log(observerLane instanceof StateMachine);`;
+    const { stdout } = await run(process.execPath, ["--input-type=module", "-e", script], { cwd: project });
+    expect(stdout.trim()).toBe("true");
+  });
+
+  it("has types that a strict project can use", async () => {
+    writeFileSync(
+      join(project, "use.ts"),
+      `import { type Clocks, readClocks, SettingsSchema } from "pi-memory-lanes";
+      const clocks: Clocks = readClocks([]);
+      export const compact: number = clocks.compact + SettingsSchema.parse({}).compactAfterTokens;
+      // @ts-expect-error: a clock is a number
+      export const wrong: string = clocks.compact;`,
+    );
+    const tsc = join(MODULES, "typescript", "bin", "tsc");
+    const flags = [
+      "--noEmit",
+      "--strict",
+      "--module",
+      "nodenext",
+      "--target",
+      "es2023",
+      "--skipLibCheck",
+      "false",
+    ];
+    await expect(run(process.execPath, [tsc, ...flags, "use.ts"], { cwd: project })).resolves.toBeDefined();
+  });
+});
+
+describe("the command", () => {
+  it.runIf(existsSync(join(ROOT, "src/host/cli/main.ts")))("runs from the package", async () => {
+    const { stdout } = await run(process.execPath, [
+      join(unpacked, manifest.bin["memory-lanes"] ?? ""),
+      "--help",
+    ]);
+    expect(stdout).toContain("replay");
+  });
+});
+
+describe("the extension in a real Pi", () => {
+  it("loads from the package and offers its commands", async () => {
+    const pi = await startPi({
+      dir: join(dir, "pi"),
+      modelUrl: "http://127.0.0.1:9/v1",
+      settings: { "observational-memory": NEVER },
+      extensions: [unpacked],
+    });
+    try {
+      const { commands } = (await pi.send("get_commands")) as { commands: { name: string }[] };
+      expect(commands.map(({ name }) => name)).toEqual(expect.arrayContaining(["om:status", "om:view"]));
+      // The engine comes from dist/: it is loaded by the first command.
+      expect((await pi.command("/om:status")).join("\n")).toMatch(/observ/i);
+    } finally {
+      await pi.stop();
+    }
+  });
+});
