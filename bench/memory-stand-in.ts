@@ -1,4 +1,5 @@
 import type { ExtensionAPI, ExtensionContext, SessionManager } from "@earendil-works/pi-coding-agent";
+import * as host from "@earendil-works/pi-coding-agent";
 import { type MemorySession, openMemory } from "../src/host/runtime.ts";
 
 /**
@@ -19,5 +20,11 @@ export function openOver(manager: SessionManager): MemorySession {
     isProjectTrusted: () => false,
     compact: () => {},
   };
-  return openMemory(pi as unknown as ExtensionAPI, ctx as unknown as ExtensionContext, "startup", () => true);
+  return openMemory(
+    pi as unknown as ExtensionAPI,
+    ctx as unknown as ExtensionContext,
+    "startup",
+    () => true,
+    host,
+  );
 }

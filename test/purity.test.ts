@@ -69,6 +69,15 @@ describe("layers", () => {
     expect(wrong).toEqual([]);
   });
 
+  it("leaves Pi's own package to the extension's entry, since Node and not Pi's loader loads the rest", () => {
+    const wrong = ["effects", "host"]
+      .flatMap(filesOf)
+      .filter((file) => !/src.host.(extension|entry-renderers|demo.+)\.ts$/.test(file))
+      .flatMap(importsOf)
+      .filter(({ from, typeOnly }) => from.startsWith("@earendil-works/") && !typeOnly);
+    expect(wrong).toEqual([]);
+  });
+
   it("keeps timers, promises and invocations out of the machines", () => {
     const wrong = filesOf("machines").filter((file) =>
       /\b(?:invoke|after|fromPromise|sendTo|spawnChild)\s*[:(]|\basync\b|\bPromise\b/.test(

@@ -1,6 +1,6 @@
 import { NOWHERE, positionOf, tipOf } from "../reducers/branch.ts";
 import { describeEntry } from "../reducers/describe-entry.ts";
-import type { EntryLike } from "../reducers/entry.ts";
+import type { EntryLike, EntryLookup } from "../reducers/entry.ts";
 import type { EntryFact } from "../reducers/entry-fact.ts";
 import type { SessionState } from "../reducers/session-state.ts";
 
@@ -42,5 +42,6 @@ export function describeBranch(source: BranchSource): EntryFact[] {
 }
 
 function describeAll(entries: readonly EntryLike[], source: BranchSource): EntryFact[] {
-  return entries.map((entry) => describeEntry(entry, (id) => source.getEntry(id)));
+  const lookup: EntryLookup = (id) => source.getEntry(id);
+  return entries.map((entry) => describeEntry(entry, lookup));
 }

@@ -1,6 +1,8 @@
 import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
-import type { MemorySession, OpenMemory } from "./runtime.ts";
+import type { MemorySession, OpenMemory, PiHost } from "./runtime.ts";
 
 /**
  * The extension's entry. It is all that Pi loads at start-up, so it imports nothing: the engine (XState, RxJS,
@@ -14,7 +16,9 @@ export default function memoryLanes(pi: ExtensionAPI): void {
     const holder = current;
     clearTimeout(holder.warmUp);
     holder.opening ??= loadOpenMemory()
-      .then((open) => (holder.closed ? undefined : open(pi, ctx, holder.reason, () => !holder.closed)))
+      .then(({ openMemory, host }) =>
+        holder.closed ? undefined : openMemory(pi, ctx, holder.reason, () => !holder.closed, host),
+      )
       .catch((error) => {
         if (!holder.closed) tell(ctx, `Memory Lanes is off for this session: ${messageOf(error)}`);
         return undefined;
@@ -124,13 +128,17 @@ function completions<T extends { value: string }>(items: T[], prefix: string): T
   return matching.length > 0 ? matching : null;
 }
 
-/** Takes the source when it is there (a checkout), the build otherwise (the npm package ships no source). */
-async function loadOpenMemory(): Promise<OpenMemory> {
+/**
+ * Takes the source when it is there (a checkout), the build otherwise (the npm package ships no source). Node itself
+ * loads it: Pi's loader would put every file through Babel, which blocks Pi for two seconds whenever its cache is cold.
+ * The price is that `/reload` keeps the engine that is running; a changed checkout takes effect at the next start.
+ */
+async function loadOpenMemory(): Promise<{ openMemory: OpenMemory; host: PiHost }> {
+  const host = await import("@earendil-works/pi-coding-agent");
   const source = new URL("./runtime.ts", import.meta.url);
-  const module: { openMemory: OpenMemory } = existsSync(source)
-    ? await import("./runtime.ts")
-    : await import(new URL("../../dist/runtime.js", import.meta.url).href);
-  return module.openMemory;
+  const engine = existsSync(source) ? source : new URL("../../dist/runtime.js", import.meta.url);
+  const { openMemory }: { openMemory: OpenMemory } = createRequire(import.meta.url)(fileURLToPath(engine));
+  return { openMemory, host };
 }
 
 /** The value of a promise that is settled already; undefined for one that is still under way. */

@@ -1,12 +1,8 @@
 import { join } from "node:path";
-import {
-  CONFIG_DIR_NAME,
-  copyToClipboard,
-  type ExtensionAPI,
-  type ExtensionContext,
-  getAgentDir,
-  VERSION as PI_VERSION,
-  type SessionBeforeCompactEvent,
+import type {
+  ExtensionAPI,
+  ExtensionContext,
+  SessionBeforeCompactEvent,
 } from "@earendil-works/pi-coding-agent";
 import packageJson from "../../package.json" with { type: "json" };
 import { requestCompaction } from "../effects/compaction.ts";
@@ -31,17 +27,32 @@ export type MemorySession = Awaited<ReturnType<OpenMemory>>;
 export type OpenMemory = typeof openMemory;
 
 /**
+ * What the engine needs of Pi's own package. It is handed in, because only Pi's loader finds that package, and the
+ * engine of the npm package is not loaded by it (see `loadOpenMemory`).
+ */
+export type PiHost = Pick<
+  typeof import("@earendil-works/pi-coding-agent"),
+  "CONFIG_DIR_NAME" | "copyToClipboard" | "getAgentDir" | "VERSION"
+>;
+
+/**
  * Opens memory for a session. From here on the engine decides and this module only carries facts in and commands
  * out. `isOpen` turns false when Pi closes the session, after which `pi` and `ctx` must not be touched.
  */
-export function openMemory(pi: ExtensionAPI, ctx: ExtensionContext, reason: string, isOpen: () => boolean) {
+export function openMemory(
+  pi: ExtensionAPI,
+  ctx: ExtensionContext,
+  reason: string,
+  isOpen: () => boolean,
+  host: PiHost,
+) {
   const engine = createEngine();
   const manager = ctx.sessionManager;
   const lookup: EntryLookup = (id) => manager.getEntry(id);
   const { settings, problems } = loadSettings({
-    agentDir: getAgentDir(),
+    agentDir: host.getAgentDir(),
     cwd: ctx.cwd,
-    configDirName: CONFIG_DIR_NAME,
+    configDirName: host.CONFIG_DIR_NAME,
     projectTrusted: ctx.isProjectTrusted(),
     env: process.env,
   });
@@ -92,13 +103,13 @@ export function openMemory(pi: ExtensionAPI, ctx: ExtensionContext, reason: stri
   function record(): Recorder {
     const sessionId = manager.getSessionId();
     return createRecorder({
-      file: join(getAgentDir(), "observational-memory", "debug", `${sessionId}.ndjson`),
+      file: join(host.getAgentDir(), "observational-memory", "debug", `${sessionId}.ndjson`),
       opening: () => [
         {
           type: "header",
           recording: RECORDING_VERSION,
           version: packageJson.version,
-          pi: PI_VERSION,
+          pi: host.VERSION,
           sessionId,
         },
         engine.keyframe(),
@@ -212,7 +223,7 @@ export function openMemory(pi: ExtensionAPI, ctx: ExtensionContext, reason: stri
       const mode: ViewMode = words.includes("full") ? "full" : "visible";
       const text = memoryView(engine.state.session, lookup, mode);
       if (!words.includes("copy")) return show(command, text);
-      await copyToClipboard(text);
+      await host.copyToClipboard(text);
       show(command, `Copied ${mode} memory to the clipboard.`);
     },
 

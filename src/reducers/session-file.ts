@@ -34,7 +34,7 @@ export function parseSession(text: string, options: { leaf?: string } = {}): Ent
 export function readSessionFile(text: string, { leaf }: { leaf?: string } = {}): SessionFile {
   const { values, problems, truncatedLastLine } = readLines(text);
   const first = values[0];
-  if (!first || first.fields.type !== "session") {
+  if (first?.fields.type !== "session") {
     const found = first ? `line ${first.line} is ${describe(first.fields)}` : "it has no readable line";
     throw new SessionFileError(`not a Pi session: ${found}; a session starts with {"type":"session",…}`);
   }
