@@ -6,7 +6,7 @@ import type { EngineEvent } from "./events.ts";
 import { createLanes, type Standing } from "./lanes.ts";
 import { LANES, type LaneName, type Worker } from "./readings.ts";
 import type { Keyframe } from "./recording.ts";
-import { type SchedulerEvent, schedulerMachine, wakesFor } from "./scheduler.ts";
+import { planFor, type SchedulerEvent, schedulerMachine } from "./scheduler.ts";
 
 /** A lane's move from one state to another, in the state names that users see (`running.dropping`). */
 export interface Transition {
@@ -87,16 +87,16 @@ export function createEngine(options: EngineOptions = {}): Engine {
     onError,
   });
   scheduler.subscribe({ error: onError });
-  scheduler.on("wake", (wake) => {
-    if (current) lanes.tell(wake, current, state);
+  scheduler.on("wake", (chosen) => {
+    if (current) lanes.tell(chosen, current, state);
   });
   scheduler.start();
 
-  /** Whether the event, which the scheduler would hear as `heard`, can do anything to it or to a lane. */
-  function matters(heard: SchedulerEvent, event: EngineEvent): boolean {
-    if (inspect) return true;
-    const { wakes, staysPut } = wakesFor(scheduler.getSnapshot(), heard);
-    return !staysPut || lanes.wouldMove(wakes, event, state);
+  /** Lets the lanes know. What would leave the scheduler and every lane as they are is not sent to them. */
+  function wake(heard: SchedulerEvent, event: EngineEvent): void {
+    const plan = inspect ? undefined : planFor(scheduler.getSnapshot(), heard);
+    if (plan?.staysPut) lanes.tellWhomItConcerns(plan.wakes, event, state);
+    else scheduler.send(heard);
   }
 
   function step(event: EngineEvent): Step {
@@ -109,7 +109,7 @@ export function createEngine(options: EngineOptions = {}): Engine {
       restored = undefined;
     } else {
       const heard = schedulerEventOf(event);
-      if (heard && matters(heard, event)) scheduler.send(heard);
+      if (heard) wake(heard, event);
     }
     const { standing } = lanes;
     const { states } = standing;

@@ -1,29 +1,34 @@
-import type { AnyMachineSnapshot, AnyStateMachine, AnyStateNode } from "xstate";
+import type { AnyStateMachine, AnyStateNode } from "xstate";
 
-/** Whether an event would make a machine do anything: take a transition or run an action. */
-export type Gate<E> = (snapshot: AnyMachineSnapshot, event: E) => boolean;
+type Guard<E> = (args: { context: unknown; event: E }, params: unknown) => boolean;
 
-type Guard = (args: { context: unknown; event: unknown }, params: unknown) => boolean;
-
-/** The guards of a state's transitions for one event; undefined for a transition that is always taken. */
-type Candidates = readonly (Guard | undefined)[];
+/** The guards of a state's transitions, by event type; undefined for a transition that is always taken. */
+export type Openings<E> = ReadonlyMap<string, readonly (Guard<E> | undefined)[]>;
 
 /**
- * The answer of XState's `snapshot.can(event)`, read off the chart once instead of at every event. Most events of a
- * session move no lane: knowing that costs two or three guards here, and a whole macrostep if the event is sent.
+ * What each state of a machine reacts to, read off the chart once. Most events of a session move no lane: knowing that
+ * costs two or three guards here, and a whole macrostep if the event is sent. The keys are the states' names, as
+ * `pathOf` gives them.
  * For charts without eventless, wildcard or parallel states; it throws on a guard that the chart does not name.
  */
-export function createGate<E extends { type: string }>(machine: AnyStateMachine): Gate<E> {
-  const byState = new Map<string, Map<string, Candidates>>();
+export function openingsOf<E extends { type: string }>(
+  machine: AnyStateMachine,
+): ReadonlyMap<string, Openings<E>> {
+  const byState = new Map<string, Openings<E>>();
   collect(machine, machine.root, "", [], byState);
-  return (snapshot, event) => {
-    const candidates = byState.get(pathOf(snapshot.value))?.get(event.type);
-    if (candidates === undefined) return false;
-    for (const guard of candidates) {
-      if (guard === undefined || guard({ context: snapshot.context, event }, undefined)) return true;
-    }
-    return false;
-  };
+  return byState;
+}
+
+/** Whether a machine with these openings would do anything on an event: the answer of XState's `snapshot.can`. */
+export function isOpenTo<E extends { type: string }>(
+  openings: Openings<E> | undefined,
+  context: unknown,
+  event: E,
+): boolean {
+  const guards = openings?.get(event.type);
+  if (guards === undefined) return false;
+  for (const guard of guards) if (guard === undefined || guard({ context, event }, undefined)) return true;
+  return false;
 }
 
 /** `{ running: "dropping" }` as `running.dropping`: the name of a state as users see it. */
@@ -36,12 +41,12 @@ export function pathOf(value: unknown): string {
 }
 
 /** Gathers each atomic state's transitions and those of the states around it. */
-function collect(
+function collect<E>(
   machine: AnyStateMachine,
   node: AnyStateNode,
   path: string,
   around: readonly AnyStateNode[],
-  byState: Map<string, Map<string, Candidates>>,
+  byState: Map<string, Openings<E>>,
 ): void {
   const nodes = [...around, node];
   const children = Object.values(node.states);
@@ -49,23 +54,20 @@ function collect(
     collect(machine, child, path === "" ? child.key : `${path}.${child.key}`, nodes, byState);
   }
   if (children.length > 0) return;
-  const byEvent = new Map<string, (Guard | undefined)[]>();
-  for (const [type, transition] of nodes.flatMap(({ transitions }) => [...transitions].flatMap(flatten))) {
-    if (transition.target === undefined && transition.actions.length === 0) continue;
-    const guards = byEvent.get(type) ?? [];
-    guards.push(guardOf(machine, transition.guard));
-    byEvent.set(type, guards);
+  const byEvent = new Map<string, (Guard<E> | undefined)[]>();
+  for (const { transitions } of nodes) {
+    for (const [type, candidates] of transitions) {
+      const guards = byEvent.get(type) ?? [];
+      guards.push(...candidates.map(({ guard }) => guardOf<E>(machine, guard)));
+      byEvent.set(type, guards);
+    }
   }
   byState.set(path, byEvent);
 }
 
-function flatten<T>([type, transitions]: readonly [string, readonly T[]]): (readonly [string, T])[] {
-  return transitions.map((transition) => [type, transition] as const);
-}
-
-function guardOf(machine: AnyStateMachine, guard: unknown): Guard | undefined {
+function guardOf<E>(machine: AnyStateMachine, guard: unknown): Guard<E> | undefined {
   if (guard === undefined) return undefined;
   const found = typeof guard === "string" ? machine.implementations.guards[guard] : undefined;
   if (typeof found !== "function") throw new Error(`${machine.id} has a guard without a name of its own`);
-  return found as Guard;
+  return found as Guard<E>;
 }

@@ -2,8 +2,9 @@ import { type Actor, createActor, type InspectionEvent, type Snapshot } from "xs
 import type { Command } from "./commands.ts";
 import { type CompactionContext, type CompactionLaneEvent, compactionLane } from "./compaction-lane.ts";
 import type { EngineState } from "./engine-state.ts";
+import { eventTime } from "./event-time.ts";
 import type { EngineEvent } from "./events.ts";
-import { createGate, pathOf } from "./gate.ts";
+import { isOpenTo, openingsOf, pathOf } from "./gate.ts";
 import { observerLane } from "./observer-lane.ts";
 import {
   type CompactionReading,
@@ -70,10 +71,10 @@ export interface LanesOptions {
 /** The lane actors as one: who is told what, and how they stand. */
 export interface Lanes {
   readonly standing: Standing;
-  /** Whether any of the wakes would make its lane do something. Exact, and far cheaper than telling them. */
-  wouldMove(wakes: readonly Wake[], event: EngineEvent, state: EngineState): boolean;
   /** Sends a lane the event that the scheduler chose, with the reading of this moment. */
   tell(wake: Wake, event: EngineEvent, state: EngineState): void;
+  /** The same for several wakes in order, but a lane that would not react is left alone. */
+  tellWhomItConcerns(wakes: readonly Wake[], event: EngineEvent, state: EngineState): void;
   snapshots(): Record<LaneName, Snapshot<unknown>>;
   stop(): void;
 }
@@ -98,24 +99,32 @@ export function createLanes({ inspect, snapshots, onCommand, onError }: LanesOpt
   let standing = standingOf(actors, { observer: null, reflectDrop: null, compaction: null });
   for (const lane of LANES) actors[lane].start();
 
+  function send(lane: LaneName, laneEvent: LaneEvent, { seq, at }: EngineEvent): void {
+    if (lane === "compaction") actors.compaction.send(laneEvent as CompactionLaneEvent);
+    else actors[lane].send(laneEvent as WorkLaneEvent);
+    const moved = pathOf(actors[lane].getSnapshot().value) !== standing.states[lane];
+    standing = standingOf(actors, moved ? { ...standing.since, [lane]: { seq, at } } : standing.since);
+  }
+
   return {
     get standing() {
       return standing;
     },
-    wouldMove(wakes, event, state) {
-      const readings = readLanes(state, standing.states, Date.parse(event.at));
-      return wakes.some((wake) =>
-        GATES[wake.lane](actors[wake.lane].getSnapshot(), laneEventFor(wake, event, readings)),
-      );
-    },
     tell(wake, event, state) {
-      const { lane } = wake;
-      const laneEvent = laneEventFor(wake, event, readLanes(state, standing.states, Date.parse(event.at)));
-      if (lane === "compaction") actors.compaction.send(laneEvent as CompactionLaneEvent);
-      else actors[lane].send(laneEvent as WorkLaneEvent);
-      const moved = pathOf(actors[lane].getSnapshot().value) !== standing.states[lane];
-      const since = { seq: event.seq, at: event.at };
-      standing = standingOf(actors, moved ? { ...standing.since, [lane]: since } : standing.since);
+      const readings = readLanes(state, standing.states, eventTime(event.at));
+      send(wake.lane, laneEventFor(wake, event, readings), event);
+    },
+    tellWhomItConcerns(wakes, event, state) {
+      const at = eventTime(event.at);
+      let readings = readLanes(state, standing.states, at);
+      for (const wake of wakes) {
+        const { lane } = wake;
+        const laneEvent = laneEventFor(wake, event, readings);
+        const openings = OPENINGS[lane].get(standing.states[lane]);
+        if (!isOpenTo(openings, standing.contexts[lane], laneEvent)) continue;
+        send(lane, laneEvent, event);
+        readings = readLanes(state, standing.states, at);
+      }
     },
     snapshots: () => ({
       observer: actors.observer.getPersistedSnapshot(),
@@ -136,16 +145,16 @@ interface LaneActors {
 
 type LaneEvent = WorkLaneEvent | CompactionLaneEvent;
 
-const GATES = {
-  observer: createGate<LaneEvent>(observerLane),
-  reflectDrop: createGate<LaneEvent>(reflectDropLane),
-  compaction: createGate<LaneEvent>(compactionLane),
+const OPENINGS = {
+  observer: openingsOf<LaneEvent>(observerLane),
+  reflectDrop: openingsOf<LaneEvent>(reflectDropLane),
+  compaction: openingsOf<LaneEvent>(compactionLane),
 };
 
 function laneEventFor({ lane, as }: Wake, event: EngineEvent, readings: Readings): LaneEvent {
   const reading = readings[lane];
-  const result = as === "result" && event.type === "run.finished" ? { result: event } : {};
-  return { type: as, reading, ...result } as LaneEvent;
+  if (as === "result") return { type: as, reading, result: event } as LaneEvent;
+  return { type: as, reading } as LaneEvent;
 }
 
 function standingOf(actors: LaneActors, since: Standing["since"]): Standing {

@@ -110,20 +110,19 @@ export interface Plan {
   staysPut: boolean;
 }
 
-const plans = new Map<string, Plan>();
+const plans = { open: new Map<string, Plan>(), closed: new Map<string, Plan>() };
 
 /**
  * What the scheduler would do if it were sent an event, without sending it. Its chart has neither context nor guards,
  * so this depends on its state and the event alone and is worked out once for each.
  */
-export function wakesFor(snapshot: SnapshotFrom<typeof schedulerMachine>, event: SchedulerEvent): Plan {
-  const lane = "lane" in event ? event.lane : "";
-  const key = `${snapshot.value} ${event.type} ${lane}`;
-  const known = plans.get(key);
+export function planFor(snapshot: SnapshotFrom<typeof schedulerMachine>, event: SchedulerEvent): Plan {
+  const key = "lane" in event ? `${event.type} ${event.lane}` : event.type;
+  const known = plans[snapshot.value].get(key);
   if (known) return known;
   const [next, actions] = transition(schedulerMachine, snapshot, event);
   const wakes = actions.map((action) => (action.params as { event: Wake }).event);
   const plan = { wakes, staysPut: next.value === snapshot.value };
-  plans.set(key, plan);
+  plans[snapshot.value].set(key, plan);
   return plan;
 }

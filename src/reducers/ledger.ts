@@ -1,4 +1,4 @@
-import { type Draft, Immer } from "immer";
+import { type Draft, Immer, isDraft, original } from "immer";
 import { type Branch, NOWHERE, positionOf } from "./branch.ts";
 import type { EntryFact, IgnoredReason, LedgerFact } from "./entry-fact.ts";
 import type { Relevance } from "./ledger-entries.ts";
@@ -146,8 +146,10 @@ export const foldEntry: (ledger: Ledger, fact: EntryFact, branch: Branch) => Led
  */
 export function foldEntries(facts: readonly EntryFact[], branch: Branch): Ledger {
   const ledger = emptyLedger() as Draft<Ledger>;
-  for (const [i, fact] of facts.entries()) {
-    if (concernsLedger(fact)) foldIntoDraft(ledger, fact, { ...branch, length: i + 1 });
+  // A plain loop: most entries are only looked at, and there may be hundreds of thousands.
+  for (let i = 0; i < facts.length; i++) {
+    const fact = facts[i];
+    if (fact && concernsLedger(fact)) foldIntoDraft(ledger, fact, { ...branch, length: i + 1 });
   }
   return ledger as Ledger;
 }
@@ -176,8 +178,9 @@ function foldObservations(
   branch: Branch,
 ): void {
   draft.watermarks.observe = Math.max(draft.watermarks.observe, covers);
-  for (const { id, tokens, relevance, sources, index } of fact.records) {
-    if (recordById(draft.observations, id)) continue;
+  const { observations, drops } = before(draft);
+  for (const [n, { id, tokens, relevance, sources, index }] of fact.records.entries()) {
+    if (recordById(observations, id) || isRepeated(fact.records, n)) continue;
     let firstSource = NOWHERE;
     for (const source of sources) {
       const position = positionOf(branch, source);
@@ -187,11 +190,25 @@ function foldObservations(
     const ref: ObservationRef = { id, ordinal, tokens, relevance, firstSource, covers, entry, index };
     addRecord(draft.observations, ref);
     append(draft.observationLog, ref);
-    const drop = recordById(draft.drops, id);
+    const drop = recordById(drops, id);
     append(draft.dropLog, drop?.covers ?? NOT_DROPPED);
     if (drop) draft.counts.dropped++;
     else activate(draft, tokens, 1);
   }
+}
+
+/**
+ * The ledger to look things up in: as it was before this entry, for a draft. Reading through a draft makes a proxy of
+ * every record that is passed on the way, which was most of an append's time.
+ */
+function before(draft: Draft<Ledger>): Ledger {
+  return (isDraft(draft) ? original(draft) : draft) as Ledger;
+}
+
+/** Whether an earlier record of the same entry has the id. */
+function isRepeated(records: readonly { readonly id: string }[], n: number): boolean {
+  const id = records[n]?.id;
+  return records.findIndex((record) => record.id === id) < n;
 }
 
 function foldReflections(
@@ -201,8 +218,9 @@ function foldReflections(
   entry: number,
 ): void {
   draft.watermarks.reflect = Math.max(draft.watermarks.reflect, covers);
-  for (const { id, tokens, supports, index } of fact.records) {
-    if (recordById(draft.reflections, id)) continue;
+  const { reflections } = before(draft);
+  for (const [n, { id, tokens, supports, index }] of fact.records.entries()) {
+    if (recordById(reflections, id) || isRepeated(fact.records, n)) continue;
     const ref: ReflectionRef = { id, tokens, supports, covers, entry, index };
     addRecord(draft.reflections, ref as Draft<ReflectionRef>);
     append(draft.reflectionLog, ref as Draft<ReflectionRef>);

@@ -1,0 +1,181 @@
+import type { ZodType } from "zod";
+import { ENTRY_KINDS, type EntryFact, type EntryKind } from "../reducers/entry-fact.ts";
+import { plainTime } from "./event-time.ts";
+import { type EngineEvent, EngineEventSchema, EVENT_VERSION } from "./events.ts";
+import {
+  DecisionSchema,
+  HeaderSchema,
+  KeyframeSchema,
+  RECORDING_VERSION,
+  type RecordingLine,
+} from "./recording.ts";
+
+/** A line that is not a line of a recording; the message says what is wrong with it. */
+export class RecordingLineError extends Error {
+  override name = "RecordingLineError";
+}
+
+/**
+ * Reads one line of a recording. Throws `RecordingLineError` for anything else.
+ *
+ * A long recording is nearly all short events in the very form that the recorder writes. Those are read by looking for
+ * that form, which checks them as it goes; every other line is parsed as JSON and checked by its schema.
+ */
+export function parseRecordingLine(text: string): RecordingLine {
+  return readPlainEvent(text) ?? readChecked(text);
+}
+
+function readChecked(text: string): RecordingLine {
+  const value = parseJson(text);
+  if (typeof value !== "object" || value === null || !("type" in value)) {
+    throw new RecordingLineError("it is not an event");
+  }
+  if ("recording" in value && value.recording !== RECORDING_VERSION) {
+    throw new RecordingLineError(
+      `its format is version ${value.recording}, and this program reads ${RECORDING_VERSION}`,
+    );
+  }
+  if ("v" in value && value.v !== EVENT_VERSION) {
+    throw new RecordingLineError(
+      `its event is of version ${value.v}, and this program reads ${EVENT_VERSION}`,
+    );
+  }
+  const parsed = schemaFor(value.type).safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const where = issue?.path.join(".") || String(value.type);
+  throw new RecordingLineError(`${where}: ${issue?.message ?? "not as it should be"}`);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new RecordingLineError("it is not JSON");
+  }
+}
+
+function schemaFor(type: unknown): ZodType<RecordingLine> {
+  if (type === "header") return HeaderSchema;
+  if (type === "keyframe") return KeyframeSchema;
+  return type === "decision" ? DecisionSchema : EngineEventSchema;
+}
+
+const HEAD = `{"v":${EVENT_VERSION},"seq":`;
+const AT = ',"at":"';
+const TYPE = '","type":"';
+const ENTRIES = 'branch.extended","entries":[';
+const TURN_ENDED = 'turn.ended"}';
+const AGENT_STARTED = 'agent.started"}';
+const SETTLED = 'agent.settled","aborted":false}';
+const SETTLED_ABORTED = 'agent.settled","aborted":true}';
+
+/** One of the frequent events in the recorder's own form, or undefined. */
+function readPlainEvent(text: string): EngineEvent | undefined {
+  if (!text.startsWith(HEAD)) return undefined;
+  const seqEnd = endOfDigits(text, HEAD.length);
+  const seq = Number(text.slice(HEAD.length, seqEnd));
+  if (!text.startsWith(AT, seqEnd) || !(seq >= 1)) return undefined;
+  const atStart = seqEnd + AT.length;
+  const atEnd = text.indexOf('"', atStart);
+  if (!text.startsWith(TYPE, atEnd)) return undefined;
+  const at = text.slice(atStart, atEnd);
+  if (Number.isNaN(plainTime(at))) return undefined;
+  const rest = atEnd + TYPE.length;
+  const stamp = { v: EVENT_VERSION, seq, at } as const;
+  if (text.startsWith(ENTRIES, rest)) {
+    const entries = readPlainFacts(text, rest + ENTRIES.length);
+    return entries && { ...stamp, type: "branch.extended", entries };
+  }
+  if (isRest(text, rest, TURN_ENDED)) return { ...stamp, type: "turn.ended" };
+  if (isRest(text, rest, AGENT_STARTED)) return { ...stamp, type: "agent.started" };
+  if (isRest(text, rest, SETTLED)) return { ...stamp, type: "agent.settled", aborted: false };
+  if (isRest(text, rest, SETTLED_ABORTED)) return { ...stamp, type: "agent.settled", aborted: true };
+  return undefined;
+}
+
+function isRest(text: string, start: number, rest: string): boolean {
+  return text.length === start + rest.length && text.startsWith(rest, start);
+}
+
+const ID = '{"id":"';
+const KIND = '","kind":"';
+const TOKENS = '","tokens":';
+const SOURCE_END = ',"source":true}';
+const KINDS: ReadonlyMap<string, EntryKind> = new Map(ENTRY_KINDS.map((kind) => [kind, kind]));
+
+/** Facts that are nothing but id, kind, tokens and perhaps `source`, up to the end of the line. */
+function readPlainFacts(text: string, start: number): EntryFact[] | undefined {
+  const facts: EntryFact[] = [];
+  for (let at = start; ; at++) {
+    if (!text.startsWith(ID, at)) return undefined;
+    const idStart = at + ID.length;
+    const idEnd = endOfId(text, idStart);
+    if (!text.startsWith(KIND, idEnd)) return undefined;
+    const kindStart = idEnd + KIND.length;
+    const kindEnd = text.indexOf('"', kindStart);
+    const kind = KINDS.get(text.slice(kindStart, kindEnd));
+    if (kind === undefined || !text.startsWith(TOKENS, kindEnd)) return undefined;
+    const tokensStart = kindEnd + TOKENS.length;
+    const tokensEnd = endOfDigits(text, tokensStart);
+    if (tokensEnd === tokensStart) return undefined;
+    const fact: EntryFact = {
+      id: ownCopy(text, idStart, idEnd),
+      kind,
+      tokens: Number(text.slice(tokensStart, tokensEnd)),
+    };
+    if (text.startsWith(SOURCE_END, tokensEnd)) {
+      fact.source = true;
+      at = tokensEnd + SOURCE_END.length;
+    } else if (text[tokensEnd] === "}") at = tokensEnd + 1;
+    else return undefined;
+    facts.push(fact);
+    if (isRest(text, at, "]}")) return facts;
+    if (text[at] !== ",") return undefined;
+  }
+}
+
+/** Longer parts of a string are not copied by engines but keep the whole alive: here, the file's text. */
+const LONGEST_COPIED = 12;
+
+/** An id outlives its line by far. */
+function ownCopy(text: string, start: number, end: number): string {
+  if (end - start <= LONGEST_COPIED) return text.slice(start, end);
+  const codes: number[] = [];
+  for (let at = start; at < end; at++) codes.push(text.charCodeAt(at));
+  return String.fromCharCode(...codes);
+}
+
+const LONGEST_ID = 64;
+
+/** The end of an id of letters, digits, `-` and `_`; `start` when it has other characters or is too long. */
+function endOfId(text: string, start: number): number {
+  const limit = Math.min(text.length, start + LONGEST_ID);
+  let at = start;
+  while (at < limit && isIdCode(text.charCodeAt(at))) at++;
+  return at;
+}
+
+function isIdCode(code: number): boolean {
+  return (
+    (code >= 97 && code <= 122) ||
+    (code >= 48 && code <= 57) ||
+    (code >= 65 && code <= 90) ||
+    code === 45 ||
+    code === 95
+  );
+}
+
+/** Fifteen digits are a safe integer; JSON writes no leading zero but that of 0 itself. */
+const MOST_DIGITS = 15;
+
+function endOfDigits(text: string, start: number): number {
+  const limit = start + MOST_DIGITS;
+  let at = start;
+  while (at < limit && isDigit(text.charCodeAt(at))) at++;
+  return at - start > 1 && text[start] === "0" ? start : at;
+}
+
+function isDigit(code: number): boolean {
+  return code >= 48 && code <= 57;
+}

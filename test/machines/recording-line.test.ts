@@ -1,0 +1,116 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { eventTime } from "../../src/machines/event-time.ts";
+import { EngineEventSchema } from "../../src/machines/events.ts";
+import { parseRecordingLine, RecordingLineError } from "../../src/machines/recording-line.ts";
+import { ENTRY_KINDS } from "../../src/reducers/entry-fact.ts";
+import { largeRecording } from "../support/large-recording.ts";
+
+const at = fc
+  .integer({ min: Date.parse("1970-01-01T00:00:00Z"), max: Date.parse("9999-12-31T23:59:59.999Z") })
+  .map((ms) => new Date(ms).toISOString());
+
+const fact = fc.record(
+  {
+    id: fc.oneof(fc.stringMatching(/^[0-9a-f]{8}$/), fc.uuid(), fc.string({ maxLength: 80 })),
+    kind: fc.constantFrom(...ENTRY_KINDS),
+    tokens: fc.oneof(fc.nat(), fc.double({ min: 0, max: 1e21, noNaN: true })),
+    source: fc.boolean(),
+  },
+  { requiredKeys: ["id", "kind", "tokens"] },
+);
+
+const event = fc
+  .record({
+    seq: fc.oneof(fc.integer({ min: 1, max: 2e9 }), fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER })),
+    at,
+    body: fc.oneof(
+      fc.record({ type: fc.constantFrom("turn.ended", "agent.started") }),
+      fc.record({ type: fc.constant("agent.settled"), aborted: fc.boolean() }),
+      fc.record({ type: fc.constant("branch.extended"), entries: fc.array(fact, { maxLength: 4 }) }),
+    ),
+  })
+  .map(({ seq, at, body }) => ({ v: 1, seq, at, ...body }));
+
+describe("a line of a recording", () => {
+  it("reads as its schema has it, whichever way it is read", () => {
+    fc.assert(
+      fc.property(event, (value) => {
+        const text = JSON.stringify(value);
+        const checked = EngineEventSchema.safeParse(JSON.parse(text));
+        if (checked.success) expect(parseRecordingLine(text)).toEqual(checked.data);
+        else expect(() => parseRecordingLine(text)).toThrow(RecordingLineError);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it("is refused, and never read wrongly, when a character of it was changed", () => {
+    const edit = fc.record({
+      where: fc.double({ min: 0, max: 1, noNaN: true }),
+      by: fc.string({ maxLength: 1 }),
+    });
+    fc.assert(
+      fc.property(event, edit, (value, { where, by }) => {
+        const text = JSON.stringify(value);
+        const place = Math.floor(where * text.length);
+        const edited = text.slice(0, place) + by + text.slice(place + 1);
+        let expected: unknown;
+        try {
+          expected = EngineEventSchema.parse(JSON.parse(edited));
+        } catch {
+          expected = undefined;
+        }
+        let read: unknown;
+        try {
+          read = parseRecordingLine(edited);
+        } catch (error) {
+          expect(error).toBeInstanceOf(RecordingLineError);
+        }
+        expect(read).toEqual(expected);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it("comes back from what is written of a whole recording", () => {
+    for (const line of largeRecording({ events: 500, tokensPerEntry: 900 })) {
+      expect(parseRecordingLine(JSON.stringify(line))).toEqual(line);
+    }
+  });
+
+  it.each([
+    ["[1]", "not an event"],
+    ["{", "not JSON"],
+    ['{"type":"header","recording":2}', "version 2"],
+    ['{"v":9,"seq":1,"type":"turn.ended"}', "version 9"],
+    ['{"v":1,"seq":0,"at":"2026-01-15T09:00:00.000Z","type":"turn.ended"}', "seq"],
+    ['{"v":1,"seq":1,"at":"2026-02-30T09:00:00.000Z","type":"turn.ended"}', "at"],
+    ['{"v":1,"seq":1,"at":"2026-01-15T09:00:00.000Z","type":"turn.began"}', "type"],
+  ])("says what is wrong with %s", (text, words) => {
+    expect(() => parseRecordingLine(text)).toThrow(words);
+  });
+});
+
+describe("event time", () => {
+  it("is what Date.parse gives, for any text", () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(at, fc.string({ maxLength: 24 }), fc.stringMatching(/^[0-9T:.Z-]{24}$/)),
+        (text) => {
+          expect(eventTime(text)).toBe(Date.parse(text));
+        },
+      ),
+    );
+  });
+
+  it.each([
+    "2026-01-15T09:00:60.000Z",
+    "2026-13-15T09:00:00.000Z",
+    "2026-01-15T09:00:00,000Z",
+    "2026-01-15T24:00:00.000Z",
+  ])("is as strict as Date.parse about %s", (text) => {
+    expect(eventTime("2026-01-15T09:00:00.000Z")).toBe(Date.parse("2026-01-15T09:00:00.000Z"));
+    expect(eventTime(text)).toBe(Date.parse(text));
+  });
+});
