@@ -26,7 +26,7 @@ function filesOf(layer: string): string[] {
 function importsOf(file: string): Import[] {
   const text = readFileSync(resolve(ROOT, file), "utf8");
   const statements = text.matchAll(/^(?:import|export)\s+(type\s)?[^;]*?from\s+"([^"]+)"/gm);
-  const dynamic = text.matchAll(/\bimport\(\s*"([^"]+)"/g);
+  const dynamic = text.matchAll(/(?<!typeof )\bimport\(\s*"([^"]+)"/g);
   return [
     ...[...statements].map(([, type, from = ""]) => ({ file, from, typeOnly: type !== undefined })),
     ...[...dynamic].map(([, from = ""]) => ({ file, from, typeOnly: false })),
