@@ -1,57 +1,86 @@
-import type { SessionManager } from "@earendil-works/pi-coding-agent";
-import { heapOf, medianMs } from "./measure.ts";
-import { openOver } from "./memory-stand-in.ts";
-import { naiveClocks, naiveCompaction, onePass } from "./naive-baseline.ts";
-import { appendBatch, appendTurnPart, syntheticSession } from "./synthetic-session.ts";
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { SessionManager } from "@earendil-works/pi-coding-agent";
+import Table from "cli-table3";
+import { measureRecorder } from "./recorder-share.ts";
+import { measureSession, type SessionFigures } from "./session-figures.ts";
+import { measureStartUp } from "./start-up.ts";
+import { syntheticSession } from "./synthetic-session.ts";
 
-const SIZES = process.argv.slice(2).map(Number).filter(Boolean);
-const sizes = SIZES.length > 0 ? SIZES : [1000, 10_000, 100_000, 300_000];
+/**
+ * `npm run bench [-- SIZE …]`: what a user feels, against a baseline that recomputes everything at every event. Ratios
+ * are what counts; the times are those of the machine it runs on.
+ */
+const given = process.argv.slice(2).map(Number).filter(Boolean);
+const sizes = given.length > 0 ? given : [1000, 10_000, 100_000, 300_000];
+const OBSERVATIONS_PER_ENTRY = 0.3;
+const REAL_SESSION = resolve(import.meta.dirname, "../../shared/sessions/real-session-a.jsonl");
 
-for (const entries of sizes) measureSession(entries, syntheticSession(entries, entries * 0.3));
+const figures: SessionFigures[] = [];
+for (const entries of sizes) {
+  const observations = entries * OBSERVATIONS_PER_ENTRY;
+  figures.push(measureSession(`${thousands(entries)} entries`, syntheticSession(entries, observations)));
+}
+if (existsSync(REAL_SESSION)) figures.push(measureReal(REAL_SESSION));
+print(figures);
 
-function measureSession(entries: number, manager: SessionManager): void {
-  const naiveTurn = medianMs(() => naiveClocks(manager), { minMs: 100 });
-  const pass = medianMs(() => onePass(manager), { minMs: 100 });
-  const opening = medianMs(() => void openOver(manager).close("quit"), { minMs: 100, minRuns: 5 });
-  const { bytes, made: session } = heapOf(() => openOver(manager));
-  let n = entries;
-  const turn = medianMs(() => {
-    appendTurnPart(manager, n++);
-    session.turnEnded();
-    session.agentSettled(false);
-  });
-  const append = medianMs(() => {
-    appendBatch(manager, manager.getLeafId() ?? "", n++ * 5 + 10_000_000);
-    session.turnEnded();
-  });
-  const cut = manager.getBranch().at(-100)?.id ?? "";
-  const preparation = { firstKeptEntryId: cut, tokensBefore: 0 };
-  const hook = medianMs(
-    () => {
-      session.beforeCompact({ preparation, reason: "manual" } as Parameters<typeof session.beforeCompact>[0]);
-    },
-    { minMs: 200 },
-  );
-  const naiveHook =
-    entries > 20_000
-      ? naiveOnce(manager, cut)
-      : medianMs(() => naiveCompaction(manager, cut), { minMs: 100 });
-  const show = (ms: number) => `${(ms * 1000).toFixed(1)} µs`;
+const smallest = figures[0];
+const large = figures.find(({ entries }) => entries >= 100_000);
+if (smallest && large) {
   console.log(
-    [
-      `${entries} entries, ${entries * 0.3} observations`,
-      `  turn_end + agent_settled   ${show(turn)}   naive ${show(naiveTurn * 2)}   ${((naiveTurn * 2) / turn).toFixed(0)}× below`,
-      `  one om.* append            ${show(append)}`,
-      `  session_before_compact     ${show(hook)}   naive ${show(naiveHook)}   ${(naiveHook / hook).toFixed(0)}× below`,
-      `  session_start              ${show(opening)}   one pass ${show(pass)}   ${(opening / pass).toFixed(2)}× of it`,
-      `  heap                       ${(bytes / 1e6).toFixed(1)} MB`,
-    ].join("\n"),
+    `\nOne turn at ${large.name} costs ${ratio(large.turn, smallest.turn)} of one at ${smallest.name}.`,
   );
-  void session.close("quit");
+}
+const recorder = await measureRecorder();
+console.log(`The recorder adds ${(recorder.share * 100).toFixed(1)} % to the work of a turn.`);
+const start = await measureStartUp();
+console.log(
+  `Pi's first response: ${start.ours.toFixed(0)} ms with this package, ${start.oneLine.toFixed(0)} ms with a one-line extension; paired difference ${start.difference.toFixed(0)} ms.`,
+);
+
+function print(rows: readonly SessionFigures[]): void {
+  const table = new Table({
+    head: ["session", "turn", "append", "compaction hook", "opening", "heap"],
+    style: { head: [], border: [] },
+  });
+  for (const row of rows) {
+    table.push([
+      `${row.name}\n${row.observations} observations`,
+      `${micro(row.turn)}\n${times(row.naiveTurn, row.turn)} below naive`,
+      micro(row.append),
+      `${micro(row.hook)}\n${times(row.naiveHook, row.hook)} below naive`,
+      `${micro(row.opening)}\n${ratio(row.opening, row.onePass)} of one pass`,
+      `${(row.heapBytes / 1e6).toFixed(1)} MB`,
+    ]);
+  }
+  console.log(table.toString());
 }
 
-function naiveOnce(manager: SessionManager, cut: string): number {
-  const start = performance.now();
-  naiveCompaction(manager, cut);
-  return performance.now() - start;
+/** A real session in Pi's oldest format, copied, since Pi migrates a file that it opens. */
+function measureReal(file: string): SessionFigures {
+  const folder = mkdtempSync(join(tmpdir(), "memory-lanes-bench-"));
+  try {
+    const copy = join(folder, "session.jsonl");
+    copyFileSync(file, copy);
+    return measureSession("a real session", SessionManager.open(copy));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function thousands(count: number): string {
+  return count.toLocaleString("en-US");
+}
+
+function micro(ms: number): string {
+  return ms >= 1 ? `${ms.toFixed(1)} ms` : `${(ms * 1000).toFixed(0)} µs`;
+}
+
+function ratio(a: number, b: number): string {
+  return `${(a / b).toFixed(1)}×`;
+}
+
+function times(baseline: number, ours: number): string {
+  return `${thousands(Math.round(baseline / ours))}×`;
 }

@@ -41,6 +41,18 @@ export function describeBranch(source: BranchSource): EntryFact[] {
   return describeAll(source.getBranch(), source);
 }
 
+/** The facts of the branch that ends with `tip`, root first, wherever Pi's leaf is by now. */
+export function describeThrough(source: BranchSource, tip: string | null): EntryFact[] {
+  const entries: EntryLike[] = [];
+  for (let id = tip; id !== null; ) {
+    const entry = source.getEntry(id);
+    if (!entry) break;
+    entries.push(entry);
+    id = entry.parentId ?? null;
+  }
+  return describeAll(entries.reverse(), source);
+}
+
 function describeAll(entries: readonly EntryLike[], source: BranchSource): EntryFact[] {
   const lookup: EntryLookup = (id) => source.getEntry(id);
   return entries.map((entry) => describeEntry(entry, lookup));
