@@ -64,8 +64,11 @@ function appendRow(log: BranchLog, fact: EntryFact): void {
   log.ids.push(fact.id);
   log.kinds.push(KIND_NUMBERS[fact.kind] | (fact.source ? SOURCE_BIT : 0));
   log.cumulative.push((log.cumulative[position - 1] ?? 0) + fact.tokens);
-  // A damaged file may repeat an id: the first one stands, as a marker cannot mean two places.
-  if (!log.positions.has(fact.id)) log.positions.set(fact.id, position);
+  const known = log.positions.size;
+  log.positions.set(fact.id, position);
+  // A damaged file may repeat an id: the first one stands, as a marker cannot mean two places. Found out afterwards, since
+  // asking first would double the work of opening a long session.
+  if (log.positions.size === known) log.positions.set(fact.id, log.ids.indexOf(fact.id));
 }
 
 const KIND_NUMBERS = Object.fromEntries(ENTRY_KINDS.map((kind, number) => [kind, number])) as Record<
