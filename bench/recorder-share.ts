@@ -24,7 +24,8 @@ export async function measureRecorder(): Promise<{ share: number }> {
   const folder = mkdtempSync(join(tmpdir(), "memory-lanes-bench-"));
   const recorder = createRecorder({
     file: join(folder, "r.ndjson"),
-    opening: () => [],
+    header: { type: "header", recording: 1, version: "", pi: "", sessionId: "" },
+    keyframe: () => [],
     onFailure: console.error,
   });
   const take = await timeTake(recorder);

@@ -1,44 +1,48 @@
-import { appendFile, mkdir, rename, stat, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, open, rename, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Step } from "../machines/engine.ts";
-import { decisionOf, type RecordingLine } from "../machines/recording.ts";
+import type { EngineEvent } from "../machines/events.ts";
+import { decisionOf, encodeLine, type RecordingLine } from "../machines/recording.ts";
 
 export interface RecorderOptions {
   /** The NDJSON file; older parts of the session become `<file>.1`, `<file>.2`, … */
   file: string;
-  /** The lines that a file starts with, so that it replays alone: header, keyframe, `session.opened`. */
-  opening: () => RecordingLine[];
+  /** The line that every file starts with, and every opening of a session in it. */
+  header: RecordingLine;
+  /** What lets a file start after `last`, the event taken last, and still replay alone. */
+  keyframe: (last: EngineEvent) => RecordingLine[];
   /** Called once at most, with words for the user; recording has ended when it is. */
   onFailure: (message: string) => void;
+  /** Size at which a new file is begun, in bytes. */
   maxBytes?: number;
+  /** Lines that may wait to be written; when the disk does not keep up, memory must not pay for it. */
+  maxQueuedLines?: number;
 }
 
 export interface Recorder {
   /** Takes a step's lines; never waits, never throws. */
   take(step: Step): void;
-  /** Takes no more, and resolves when all that was taken is on disk (or recording has failed). */
+  /** Takes no more, and resolves when all that was taken is on disk, recording has failed, or the disk takes too long. */
   close(): Promise<void>;
-}
-
-/** One line of the file. Providers may echo a prompt in an error's text, so no failure's words are written. */
-function encode(line: RecordingLine): string {
-  return `${JSON.stringify(line, (key, value) => (key === "message" ? "" : value))}\n`;
 }
 
 const ROTATE_AT_BYTES = 10 * 1024 * 1024;
 const KEPT_PARTS = 5;
-/** More than this waiting means that the disk does not keep up; memory must not pay for that. */
 const MAX_QUEUED_LINES = 20_000;
+/** Pi waits for this when it quits. */
+const LONGEST_CLOSE_MS = 2000;
 
 /**
  * Writes the engine's event stream to disk in the background. A recorder that cannot write says so once and stops:
  * the session matters, the recording does not.
  */
 export function createRecorder(options: RecorderOptions): Recorder {
-  const { file, opening, onFailure, maxBytes = ROTATE_AT_BYTES } = options;
-  let queue: string[] = [];
+  const { file, header, onFailure } = options;
+  const { maxBytes = ROTATE_AT_BYTES, maxQueuedLines = MAX_QUEUED_LINES } = options;
+  let queue: RecordingLine[] = [];
+  let last: EngineEvent | undefined;
   let writing: Promise<void> | undefined;
-  let size = 0;
   let begun = false;
   let ended = false;
   let closed = false;
@@ -51,11 +55,11 @@ export function createRecorder(options: RecorderOptions): Recorder {
   }
 
   function push(lines: readonly RecordingLine[]): void {
-    if (queue.length + lines.length > MAX_QUEUED_LINES) {
+    if (queue.length + lines.length > maxQueuedLines) {
       fail(new Error(`${file} cannot be written as fast as the session goes`));
       return;
     }
-    for (const line of lines) queue.push(encode(line));
+    queue.push(...lines);
     writing ??= write()
       .catch(fail)
       .finally(() => {
@@ -66,24 +70,23 @@ export function createRecorder(options: RecorderOptions): Recorder {
   async function write(): Promise<void> {
     // One tick later: a burst of events becomes one write, and none of it happens inside the hook.
     await new Promise((resolve) => setImmediate(resolve));
-    if (!begun) await begin();
     while (queue.length > 0 && !ended) {
-      const text = queue.join("");
-      queue = [];
-      await appendFile(file, text);
-      size += Buffer.byteLength(text);
-      if (size > maxBytes) await rotate();
+      const size = await sizeOf(file);
+      if (size === undefined) await mkdir(dirname(file), { recursive: true });
+      // Somebody deleted the file: what follows must replay without what it held.
+      if (size === undefined && begun) await startAnew();
+      else if (size !== undefined && size > maxBytes) await rotate();
+      else await append(size);
+      begun = true;
     }
   }
 
-  async function begin(): Promise<void> {
-    await mkdir(dirname(file), { recursive: true });
-    size = await stat(file).then(
-      ({ size }) => size,
-      () => 0,
-    );
-    begun = true;
-    if (size > maxBytes) await rotate();
+  async function append(size: number | undefined): Promise<void> {
+    // A process that was killed while it wrote has left half a line, which must not take ours with it.
+    const mend = !begun && size !== undefined && !(await endsWithLineFeed(file, size)) ? "\n" : "";
+    const lines = queue;
+    queue = [];
+    await appendFile(file, mend + lines.map(encodeLine).join(""));
   }
 
   async function rotate(): Promise<void> {
@@ -91,23 +94,51 @@ export function createRecorder(options: RecorderOptions): Recorder {
       await rename(`${file}.${part}`, `${file}.${part + 1}`).catch(() => {});
     }
     await rename(file, `${file}.1`).catch(() => {});
-    // What is queued now is later than the lines just written and earlier than the keyframe: it is part of it.
+    await startAnew();
+  }
+
+  async function startAnew(): Promise<void> {
+    if (!last) return;
+    // The keyframe is of this moment, so what waits to be written is part of it.
     queue = [];
-    const text = opening().map(encode).join("");
-    await writeFile(file, text);
-    size = Buffer.byteLength(text);
+    await writeFile(file, [header, ...options.keyframe(last)].map(encodeLine).join(""));
   }
 
   return {
     take(step) {
       if (ended || closed) return;
+      last = step.event;
       const decision = decisionOf(step);
-      const opens = step.event.type === "session.opened" ? opening().slice(0, 1) : [];
+      const opens = step.event.type === "session.opened" ? [header] : [];
       push([...opens, step.event, ...(decision ? [decision] : [])]);
     },
     async close() {
       closed = true;
-      while (writing) await writing;
+      const written = async () => {
+        while (writing) await writing;
+      };
+      await Promise.race([written(), sleep(LONGEST_CLOSE_MS, undefined, { ref: false })]);
     },
   };
+}
+
+/** The file's size in bytes; undefined when there is none. */
+async function sizeOf(file: string): Promise<number | undefined> {
+  try {
+    return (await stat(file)).size;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+async function endsWithLineFeed(file: string, size: number): Promise<boolean> {
+  if (size === 0) return true;
+  const handle = await open(file, "r");
+  try {
+    const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size - 1);
+    return buffer.toString() === "\n";
+  } finally {
+    await handle.close();
+  }
 }

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import type {
   ExtensionAPI,
   ExtensionContext,
@@ -7,17 +6,16 @@ import type {
 import packageJson from "../../package.json" with { type: "json" };
 import { requestCompaction } from "../effects/compaction.ts";
 import { noticeFor } from "../effects/notices.ts";
-import { createRecorder, type Recorder } from "../effects/recorder.ts";
 import { createWorkerRuns } from "../effects/worker-runs.ts";
 import type { World } from "../effects/world.ts";
 import { createEngine, type Step } from "../machines/engine.ts";
 import { type EngineEvent, EVENT_VERSION, type Unstamped } from "../machines/events.ts";
-import { RECORDING_VERSION } from "../machines/recording.ts";
 import { planFold } from "../reducers/compaction-plan.ts";
 import type { EntryLookup } from "../reducers/entry.ts";
 import { recallFrom, renderRecall } from "../reducers/recall.ts";
 import { branchChange, describeBranch } from "./branch-sync.ts";
 import { memoryView, type ViewMode } from "./memory-view.ts";
+import { createSessionRecorder } from "./session-recorder.ts";
 import { loadSettings, settingsWarning } from "./settings.ts";
 import { statusReport } from "./status-report.ts";
 import { workerModelOf } from "./worker-model.ts";
@@ -86,38 +84,17 @@ export function openMemory(
     now: () => Date.now(),
   };
   const runs = createWorkerRuns(world);
-  const recorder = settings.debugLog ? record() : undefined;
-
-  function opened(): Unstamped {
-    return {
-      type: "session.opened",
-      reason,
-      sessionId: manager.getSessionId(),
-      settings,
-      ...contextWindowOf(ctx),
-      branch: describeBranch(manager),
-    };
-  }
-
-  /** Records the event stream under Pi's agent directory, without text. */
-  function record(): Recorder {
-    const sessionId = manager.getSessionId();
-    return createRecorder({
-      file: join(host.getAgentDir(), "observational-memory", "debug", `${sessionId}.ndjson`),
-      opening: () => [
-        {
-          type: "header",
-          recording: RECORDING_VERSION,
-          version: packageJson.version,
-          pi: host.VERSION,
-          sessionId,
-        },
-        engine.keyframe(),
-        stamp(opened(), seq),
-      ],
-      onFailure: (message) => world.notify(message, "warning"),
-    });
-  }
+  const recorder = settings.debugLog
+    ? createSessionRecorder({
+        engine,
+        source: manager,
+        sessionId: manager.getSessionId(),
+        agentDir: host.getAgentDir(),
+        version: packageJson.version,
+        pi: host.VERSION,
+        onFailure: (message) => world.notify(message, "warning"),
+      })
+    : undefined;
 
   function act(step: Step): void {
     recorder?.take(step);
@@ -140,7 +117,14 @@ export function openMemory(
       ),
   });
 
-  report(opened());
+  report({
+    type: "session.opened",
+    reason,
+    sessionId: manager.getSessionId(),
+    settings,
+    ...contextWindowOf(ctx),
+    branch: describeBranch(manager),
+  });
   const warning = settingsWarning(problems);
   if (warning) world.notify(warning, "warning");
 
@@ -229,8 +213,8 @@ export function openMemory(
 
     async close(closing: string) {
       report({ type: "session.closed", reason: closing });
-      engine.stop();
       await recorder?.close();
+      engine.stop();
     },
   };
 }

@@ -59,3 +59,11 @@ export function decisionOf({ event, transitions, commands }: Step): Decision | u
   if (transitions.length === 0 && commands.length === 0) return undefined;
   return { type: "decision", seq: event.seq, transitions, commands };
 }
+
+/**
+ * One line of the file, with its line feed. Providers may echo a prompt in an error's text, so a failure's words are
+ * left out; they decide nothing.
+ */
+export function encodeLine(line: RecordingLine): string {
+  return `${JSON.stringify(line, (key, value) => (key === "message" ? "" : value))}\n`;
+}
