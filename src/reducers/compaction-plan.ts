@@ -13,7 +13,7 @@ import { isValidCutKind } from "./describe-entry.ts";
 import type { EntryLookup } from "./entry.ts";
 import type { Ledger } from "./ledger.ts";
 import { FOLDED, type MemoryDetails } from "./ledger-entries.ts";
-import { CUT_EVERYTHING, resolveSelection, selectForCompaction } from "./projections.ts";
+import { CUT_EVERYTHING, resolveSelection, type Selection, selectForCompaction } from "./projections.ts";
 import type { Settings } from "./settings.ts";
 import { renderSummary, type Unobserved } from "./summary.ts";
 
@@ -30,6 +30,33 @@ export type CompactionSettings = Pick<
   "observationsPoolMaxTokens" | "foldPolicy" | "compactionGapMaxTokens"
 >;
 
+/** What a fold would hold, before any text is read. */
+export interface FoldCut {
+  /** Position of the first entry to keep; the branch's length when nothing is kept. */
+  cut: number;
+  /** Its id, or the proposed one when that is not on the branch. */
+  firstKeptEntryId: string;
+  selection: Selection & { readonly fullFold: boolean };
+}
+
+/** Where a fold would cut when `firstKeptEntryId` is proposed, and which records it would show. */
+export function planCut(
+  branch: Branch,
+  ledger: Ledger,
+  firstKeptEntryId: string,
+  settings: CompactionSettings,
+): FoldCut {
+  const proposed = positionOf(branch, firstKeptEntryId);
+  const end = proposed === NOWHERE ? branch.length : proposed;
+  const cut = keepUnobserved(branch, ledger, end, settings.compactionGapMaxTokens);
+  const moved = cut < end;
+  return {
+    cut,
+    firstKeptEntryId: (moved ? idAt(branch, cut) : undefined) ?? firstKeptEntryId,
+    selection: selectForCompaction(ledger, proposed === NOWHERE && !moved ? CUT_EVERYTHING : cut, settings),
+  };
+}
+
 /**
  * What our compaction hook answers to a proposed cut, or undefined when memory is empty and Pi's own
  * summariser should do it. No model, no waiting: it only reads what the ledger holds.
@@ -41,21 +68,13 @@ export function planFold(
   settings: CompactionSettings,
   lookup: EntryLookup,
 ): CompactionPlan | undefined {
-  const proposed = positionOf(branch, firstKeptEntryId);
-  const end = proposed === NOWHERE ? branch.length : proposed;
-  const cut = keepUnobserved(branch, ledger, end, settings.compactionGapMaxTokens);
-  const moved = cut < end;
-  const selection = selectForCompaction(
-    ledger,
-    proposed === NOWHERE && !moved ? CUT_EVERYTHING : cut,
-    settings,
-  );
+  const { selection, ...plan } = planCut(branch, ledger, firstKeptEntryId, settings);
   const projection = resolveSelection(selection, branch, lookup);
-  const unobserved = unobservedBefore(branch, ledger, cut);
+  const unobserved = unobservedBefore(branch, ledger, plan.cut);
   const summary = renderSummary(projection, unobserved);
   if (summary === "") return undefined;
   return {
-    firstKeptEntryId: (moved ? idAt(branch, cut) : undefined) ?? firstKeptEntryId,
+    firstKeptEntryId: plan.firstKeptEntryId,
     summary,
     details: { type: FOLDED, version: 1, fullFold: selection.fullFold, ...projection },
     unobserved,
