@@ -1,7 +1,9 @@
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { registerEntryRenderers, settingsFiles, wantsQuiet } from "./entry-renderers.ts";
 import type { MemorySession, OpenMemory, PiHost } from "./runtime.ts";
 
 /**
@@ -34,11 +36,13 @@ export default function memoryLanes(pi: ExtensionAPI): void {
     });
   }
 
-  pi.on("session_start", (event, ctx) => {
+  const lines = registerEntryRenderers(pi);
+  pi.on("session_start", async (event, ctx) => {
     current = newHolder(event.reason);
     // Clocks, the warning about settings and the footer need the engine, but Pi's first answer comes first.
     current.warmUp = setTimeout(() => enqueue(ctx, () => {}), WARM_UP_MS);
     current.warmUp.unref();
+    if (ctx.mode === "tui") lines.quiet = await wantsQuietLines(ctx);
   });
   pi.on("session_shutdown", async (event) => {
     const holder = current;
@@ -86,6 +90,16 @@ export default function memoryLanes(pi: ExtensionAPI): void {
     getArgumentCompletions: (prefix) => completions(VIEW_ARGUMENTS, prefix),
     handler: async (args, ctx) => (await memory(ctx))?.showView(args, ctx),
   });
+  pi.registerCommand("om:lanes", {
+    description: "Memory: the worker lanes, live: clocks, reasons, last results and spend",
+    handler: async (_args, ctx) =>
+      (await memory(ctx))?.showLanes(ctx, () => import("@earendil-works/pi-tui")),
+  });
+  pi.registerCommand("om:run", {
+    description: "Memory: run a worker now (observer or reflector)",
+    getArgumentCompletions: (prefix) => completions(RUN_ARGUMENTS, prefix),
+    handler: async (args, ctx) => (await memory(ctx))?.run(args, ctx),
+  });
 }
 
 /** One session's memory on its way from not loaded to closed. */
@@ -123,6 +137,15 @@ const VIEW_ARGUMENTS = [
   { value: "full copy", label: "full copy", description: "Copy the whole ledger to the clipboard" },
 ];
 
+const RUN_ARGUMENTS = [
+  { value: "observer", label: "observer", description: "Observe what no observation covers yet" },
+  {
+    value: "reflector",
+    label: "reflector",
+    description: "Reflect on the observations, then drop what reflections keep",
+  },
+];
+
 function completions<T extends { value: string }>(items: T[], prefix: string): T[] | null {
   const matching = items.filter(({ value }) => value.startsWith(prefix.trimStart()));
   return matching.length > 0 ? matching : null;
@@ -139,6 +162,13 @@ async function loadOpenMemory(): Promise<{ openMemory: OpenMemory; host: PiHost 
   const engine = existsSync(source) ? source : new URL("../../dist/runtime.js", import.meta.url);
   const { openMemory }: { openMemory: OpenMemory } = createRequire(import.meta.url)(fileURLToPath(engine));
   return { openMemory, host };
+}
+
+/** Whether the transcript is to show no ledger lines; Pi draws it before the engine has read the settings. */
+async function wantsQuietLines(ctx: ExtensionContext): Promise<boolean> {
+  const { getAgentDir, CONFIG_DIR_NAME } = await import("@earendil-works/pi-coding-agent");
+  const project = ctx.isProjectTrusted() ? join(ctx.cwd, CONFIG_DIR_NAME) : undefined;
+  return wantsQuiet(settingsFiles(getAgentDir(), project));
 }
 
 /** The value of a promise that is settled already; undefined for one that is still under way. */

@@ -16,6 +16,7 @@ import { recallFrom, renderRecall } from "../reducers/recall.ts";
 import { branchChange, describeBranch } from "./branch-sync.ts";
 import { memoryView, type ViewMode } from "./memory-view.ts";
 import { createSessionRecorder } from "./session-recorder.ts";
+import { createSessionWindows } from "./session-windows.ts";
 import { loadSettings, settingsWarning } from "./settings.ts";
 import { statusReport } from "./status-report.ts";
 import { workerModelOf } from "./worker-model.ts";
@@ -96,13 +97,33 @@ export function openMemory(
       })
     : undefined;
 
+  const windows = createSessionWindows(
+    {
+      ctx,
+      engine,
+      isOpen,
+      lookup,
+      workerModel: workerModelName,
+      sync,
+      demand: (lane) => report({ type: "run.demanded", lane }),
+    },
+    show,
+  );
+
+  function workerModelName(): string {
+    const model = world.workerModel();
+    return "access" in model ? `${model.access.model.provider}/${model.access.model.id}` : model.problem;
+  }
+
   function act(step: Step): void {
     recorder?.take(step);
+    windows.take(step);
+    const told = windows.tellResult(step);
     for (const command of step.commands) {
       if (command.type === "startRun") runs.start(command);
       else if (command.type === "abortRun") runs.abort(command.runId);
       else if (command.type === "requestCompaction") requestCompaction(world);
-      else {
+      else if (!told) {
         const notice = noticeFor(command, step.event, settings);
         if (notice) world.notify(notice.message, notice.level);
       }
@@ -182,14 +203,12 @@ export function openMemory(
 
     showStatus(command: ExtensionContext) {
       sync();
-      const model = world.workerModel();
       const report = statusReport({
         state: engine.state,
         lanes: engine.lanes,
         lookup,
         problems,
-        workerModel:
-          "access" in model ? `${model.access.model.provider}/${model.access.model.id}` : model.problem,
+        workerModel: workerModelName(),
       });
       show(command, report);
     },
@@ -211,7 +230,11 @@ export function openMemory(
       show(command, `Copied ${mode} memory to the clipboard.`);
     },
 
+    showLanes: windows.showLanes,
+    run: windows.run,
+
     async close(closing: string) {
+      windows.close();
       report({ type: "session.closed", reason: closing });
       await recorder?.close();
       engine.stop();

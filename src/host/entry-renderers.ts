@@ -1,0 +1,102 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { CustomEntry, EntryRenderOptions, ExtensionAPI, Theme } from "@earendil-works/pi-coding-agent";
+import { type Component, Text } from "@earendil-works/pi-tui";
+
+/** Switches the lines off: a user who wants no notices wants none in the transcript either. */
+export interface EntryLines {
+  quiet: boolean;
+}
+
+/**
+ * Shows ledger entries in the transcript as one quiet line each, which expands with the tools' output. Pi asks for
+ * these before the engine is loaded, so they read entries by themselves; what is no ledger entry shows nothing.
+ */
+export function registerEntryRenderers(pi: ExtensionAPI): EntryLines {
+  const lines: EntryLines = { quiet: false };
+  for (const [type, words] of Object.entries(WORDS)) {
+    pi.registerEntryRenderer?.(type, (entry, options, theme) =>
+      lines.quiet ? undefined : lineFor(words(entry), options, theme),
+    );
+  }
+  return lines;
+}
+
+/** Whether notices are switched off in these settings files (global, then a trusted project's). */
+export function wantsQuiet(files: readonly string[]): boolean {
+  let quiet = false;
+  for (const file of files) {
+    try {
+      const settings = fieldsOf(JSON.parse(readFileSync(file, "utf8")));
+      const shown = fieldsOf(settings["observational-memory"]).showWorkerNotifications;
+      if (typeof shown === "boolean") quiet = !shown;
+    } catch {
+      // Missing or broken: the settings' own loader says so.
+    }
+  }
+  return quiet;
+}
+
+/** The settings files that count here, lowest layer first. */
+export function settingsFiles(agentDir: string, projectDir: string | undefined): string[] {
+  const global = join(agentDir, "settings.json");
+  return projectDir === undefined ? [global] : [global, join(projectDir, "settings.json")];
+}
+
+interface EntryWords {
+  title: string;
+  details: string[];
+}
+
+const WORDS: Readonly<Record<string, (entry: CustomEntry<unknown>) => EntryWords | undefined>> = {
+  "om.observations.recorded": ({ data }) => recorded("observation", fieldsOf(data).observations),
+  "om.reflections.recorded": ({ data }) => recorded("reflection", fieldsOf(data).reflections),
+  "om.observations.dropped": ({ data }) => {
+    const ids = listOf(fieldsOf(data).observationIds).filter((id) => typeof id === "string");
+    if (ids.length === 0) return undefined;
+    return { title: `${count(ids.length, "observation")} dropped`, details: ids.map((id) => `[${id}]`) };
+  },
+};
+
+function recorded(what: string, records: unknown): EntryWords | undefined {
+  const details = listOf(records).flatMap((record) => {
+    const { id, timestamp, relevance, content } = fieldsOf(record);
+    if (typeof id !== "string" || typeof content !== "string") return [];
+    const stamp = [timestamp, relevance && `[${relevance}]`]
+      .filter((part) => typeof part === "string")
+      .join(" ");
+    return [`[${id}] ${stamp}${stamp === "" ? "" : " "}${content}`];
+  });
+  return details.length === 0 ? undefined : { title: `${count(details.length, what)} recorded`, details };
+}
+
+function lineFor(
+  words: EntryWords | undefined,
+  options: EntryRenderOptions,
+  theme: Theme,
+): Component | undefined {
+  if (!words) return undefined;
+  const hint = options.expanded ? "" : ` (${keyHint(options)})`;
+  const lines = [
+    `◦ Memory: ${words.title}${hint}`,
+    ...(options.expanded ? words.details.map((line) => `  ${line}`) : []),
+  ];
+  return new Text(lines.map((line) => theme.fg("dim", line)).join("\n"), 1, 0);
+}
+
+/** Pi 0.87 gives renderers no key hints. */
+function keyHint({ keyHint }: Partial<EntryRenderOptions>): string {
+  return keyHint ? keyHint("app.tools.expand", "to expand") : "ctrl+o to expand";
+}
+
+function count(n: number, one: string): string {
+  return `${n} ${one}${n === 1 ? "" : "s"}`;
+}
+
+function fieldsOf(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
