@@ -1,6 +1,6 @@
 import type { Step } from "./engine.ts";
 import type { EngineEvent } from "./events.ts";
-import { type Decision, decisionOf } from "./recording.ts";
+import type { Decision } from "./recording.ts";
 
 /** What an event made the lanes do. */
 export type Decided = Pick<Decision, "transitions" | "commands">;
@@ -62,7 +62,7 @@ export function createVerifier(): Verifier {
     pending = undefined;
     result.compared++;
     if (expected !== NOTHING) result.decisions++;
-    if (!same(expected, actual)) report(number, expected, actual);
+    if (expected !== actual && !same(expected, actual)) report(number, expected, actual);
   }
 
   function report(number: number, expected: Decided, actual: Decided): void {
@@ -78,7 +78,7 @@ export function createVerifier(): Verifier {
       if (result.difference) return;
       lastEvents = [...lastEvents.slice(1 - EVENTS_SHOWN), { number, event: step.event }];
       if (isLost) result.unverified++;
-      else pending = { number, actual: decisionOf(step) ?? NOTHING };
+      else pending = { number, actual: decidedBy(step) };
     },
     decision({ seq, transitions, commands }) {
       if (isLost || result.difference) return;
@@ -105,6 +105,10 @@ export function createVerifier(): Verifier {
     },
     result,
   };
+}
+
+function decidedBy({ transitions, commands }: Step): Decided {
+  return transitions.length === 0 && commands.length === 0 ? NOTHING : { transitions, commands };
 }
 
 /** Whether two values of a recording hold the same; keys that are undefined count as absent. */

@@ -10,11 +10,7 @@ export const KEEP_RECENT_TOKENS = 20_000;
  * nearest message at or after that entry which is no tool result. Undefined when all that the last compaction left
  * fits, so that Pi would say that there is nothing to compact.
  */
-export function proposedCut(
-  branch: Branch,
-  ledger: Ledger,
-  keepTokens: number = KEEP_RECENT_TOKENS,
-): string | undefined {
+export function proposedCut(branch: Branch, ledger: Ledger, keepTokens: number): string | undefined {
   const lowest = ledger.latestCompaction?.cut ?? 0;
   let kept = 0;
   let nearest = NOWHERE;
