@@ -12,6 +12,10 @@ export type CompactionLaneEvent = { reading: CompactionReading } & (
   | { type: "compactionStarted" }
   | { type: "compactionFinished" }
   | { type: "compactionFailed" }
+  /** The agent was at work again before Pi could be asked. */
+  | { type: "compactionPostponed" }
+  /** The session is about to be closed. */
+  | { type: "closing" }
 );
 
 export interface CompactionContext {
@@ -30,14 +34,11 @@ const compactionSetup = setup({
   guards: {
     isPassive: ({ event }) => event.reading.passive,
     isActive: ({ event }) => !event.reading.passive,
-    isDue: ({ event }) => isCompactionDue(event.reading),
+    isDue: ({ context, event: { reading } }) => isCompactionDue(reading) && hasNewTokens(context, reading),
     isNotDue: ({ event }) => !isCompactionDue(event.reading),
     isObserverBehind: ({ event }) => event.reading.observerBehind,
     mayGoAheadNow: ({ context, event: { reading } }) =>
       context.triggered && reading.agentIdle && !reading.observerBehind,
-    isDueWithNewTokens: ({ context, event: { reading } }) =>
-      isCompactionDue(reading) &&
-      Math.abs(reading.total - context.totalAtFailure) >= backoffTokens(context.failures, reading.threshold),
     isFirstFailureOfOurs: ({ context }) => context.runId !== null && context.failures === 0,
   },
   actions: {
@@ -49,6 +50,7 @@ const compactionSetup = setup({
     requestCompaction: emit(({ context }) => ({ type: "requestCompaction", runId: context.runId ?? "" })),
     rememberTrigger: assign({ triggered: true }),
     forgetTrigger: assign({ triggered: false }),
+    forgetRequest: assign({ runId: null }),
     rememberSuccess: assign({ failures: 0, runId: null }),
     rememberFailure: assign(({ context, event }) => ({
       failures: context.failures + 1,
@@ -107,6 +109,8 @@ export const compactionLane = compactionSetup.createMachine({
           { guard: "mayGoAheadNow", target: "requested" },
         ],
         trigger: [{ guard: "isObserverBehind", actions: "rememberTrigger" }, { target: "requested" }],
+        // The next opening is no trigger.
+        closing: "idle",
       },
     },
     requested: {
@@ -114,6 +118,8 @@ export const compactionLane = compactionSetup.createMachine({
       entry: ["nameRun", "requestCompaction"],
       on: {
         compactionFailed: onFailure,
+        compactionPostponed: { target: "due", actions: "forgetRequest" },
+        closing: { target: "idle", actions: "forgetRequest" },
         // The agent ran and settled again: Pi lost the request. Without this the lane would wait for ever.
         trigger: { target: "backingOff", actions: "rememberFailure" },
       },
@@ -122,6 +128,7 @@ export const compactionLane = compactionSetup.createMachine({
       description: "A compaction is in progress, whoever started it.",
       on: {
         compactionFailed: onFailure,
+        closing: { target: "idle", actions: "forgetRequest" },
         // Pi never runs the agent while it compacts, so this one ended without a word.
         trigger: { target: "backingOff", actions: "rememberFailure" },
         boundary: { target: "backingOff", actions: "rememberFailure" },
@@ -142,12 +149,18 @@ export const compactionLane = compactionSetup.createMachine({
         reading: [
           { guard: "isPassive", target: "passive" },
           { guard: "isNotDue", target: "idle" },
-          { guard: "isDueWithNewTokens", target: "due" },
+          { guard: "isDue", target: "due" },
         ],
       },
     },
   },
 });
+
+/** After a failure, whichever way the lane came since: the same tokens are not tried twice. */
+function hasNewTokens({ failures, totalAtFailure }: CompactionContext, reading: CompactionReading): boolean {
+  const needed = failures === 0 ? 0 : backoffTokens(failures, reading.threshold);
+  return Math.abs(reading.total - totalAtFailure) >= needed;
+}
 
 /**
  * Due at the threshold, but never twice for the same tail: when what the last compaction kept is itself at

@@ -1,6 +1,6 @@
 import { emptySession, extendSession, type SessionState, sessionOf } from "../reducers/session-state.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../reducers/settings.ts";
-import type { EngineEvent, EngineEventOf, Failure, Usage } from "./events.ts";
+import { AGENT_BUSY, type EngineEvent, type EngineEventOf, type Failure, type Usage } from "./events.ts";
 import { WORKERS, type Worker } from "./readings.ts";
 import type { Keyframe } from "./recording.ts";
 
@@ -65,6 +65,7 @@ export function evolve(state: EngineState, event: EngineEvent): EngineState {
     case "compaction.finished":
       return { ...state, compactionFailure: null };
     case "compaction.failed":
+      if (event.failure.kind === AGENT_BUSY) return state;
       return { ...state, compactionFailure: { ...event.failure, at: event.at } };
     default:
       return state;

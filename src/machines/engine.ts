@@ -2,7 +2,7 @@ import { map, type Observable, observeOn, queueScheduler, Subject, share } from 
 import { createActor, type InspectionEvent, type Snapshot } from "xstate";
 import type { Command } from "./commands.ts";
 import { type EngineState, evolve, initialState, restoreBooks } from "./engine-state.ts";
-import type { EngineEvent } from "./events.ts";
+import { AGENT_BUSY, type EngineEvent } from "./events.ts";
 import { createLanes, type Standing } from "./lanes.ts";
 import { LANES, type LaneName, type Worker } from "./readings.ts";
 import type { Keyframe } from "./recording.ts";
@@ -181,7 +181,7 @@ function schedulerEventOf(event: EngineEvent): SchedulerEvent | undefined {
     case "compaction.finished":
       return { type: "compactionFinished" };
     case "compaction.failed":
-      return { type: "compactionFailed" };
+      return { type: event.failure.kind === AGENT_BUSY ? "compactionPostponed" : "compactionFailed" };
   }
 }
 

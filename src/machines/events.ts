@@ -34,6 +34,9 @@ export type Usage = z.infer<typeof UsageSchema>;
 export const FailureSchema = z.object({ kind: z.string(), message: z.string() });
 export type Failure = z.infer<typeof FailureSchema>;
 
+/** The kind of a `compaction.failed` that is none: Pi was not asked, since that would have interrupted the agent. */
+export const AGENT_BUSY = "busy";
+
 /** A run ended; there is exactly one of these for each `startRun` command. */
 export const RunFinishedSchema = event("run.finished", {
   ...RunResultSchema.shape,

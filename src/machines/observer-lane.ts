@@ -18,6 +18,8 @@ export const observerLane = workLane.createMachine({
       on: {
         reading: [
           { guard: "isPassive", target: "passive" },
+          // The branch was left while the lane backed off, and is back.
+          { guard: "isDueTooEarly", target: "backingOff" },
           { guard: "isDue", target: "due" },
         ],
         demand: { guard: "hasWork", target: "running" },

@@ -21,6 +21,8 @@ export const reflectDropLane = workLane.createMachine({
       on: {
         reading: [
           { guard: "isPassive", target: "passive" },
+          // The branch was left while the lane backed off, and is back.
+          { guard: "isDueTooEarly", target: "backingOff" },
           { guard: "isDue", target: "due" },
         ],
         demand: "running",
@@ -37,6 +39,8 @@ export const reflectDropLane = workLane.createMachine({
         ],
         trigger: [{ guard: "isHeldBack", actions: "rememberTrigger" }, { target: "running" }],
         demand: "running",
+        // The next opening is no trigger.
+        closing: "idle",
       },
     },
     running: {

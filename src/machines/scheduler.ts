@@ -15,7 +15,8 @@ export type SchedulerEvent =
   | { type: "runFinished"; lane: LaneName }
   | { type: "compactionStarted" }
   | { type: "compactionFinished" }
-  | { type: "compactionFailed" };
+  | { type: "compactionFailed" }
+  | { type: "compactionPostponed" };
 
 /** The lane events that the scheduler can send. */
 export type WakeAs =
@@ -27,7 +28,8 @@ export type WakeAs =
   | "closing"
   | "compactionStarted"
   | "compactionFinished"
-  | "compactionFailed";
+  | "compactionFailed"
+  | "compactionPostponed";
 
 export interface Wake {
   type: "wake";
@@ -79,7 +81,11 @@ export const schedulerMachine = schedulerSetup.createMachine({
         opened: { actions: readAll },
         closed: {
           target: "closed",
-          actions: [wake("observer", "closing"), wake("reflectDrop", "closing")],
+          actions: [
+            wake("observer", "closing"),
+            wake("reflectDrop", "closing"),
+            wake("compaction", "closing"),
+          ],
         },
         moved: { actions: readAll },
         workMayStart: {
@@ -98,6 +104,7 @@ export const schedulerMachine = schedulerSetup.createMachine({
         compactionStarted: { actions: wake("compaction", "compactionStarted") },
         compactionFinished: { actions: [wake("compaction", "compactionFinished"), ...readAll] },
         compactionFailed: { actions: [wake("compaction", "compactionFailed"), ...readAll] },
+        compactionPostponed: { actions: [wake("compaction", "compactionPostponed"), ...readAll] },
       },
     },
   },

@@ -63,7 +63,8 @@ export const workLane = setup({
     hasCooledDown: ({ context, event: { reading } }) =>
       reading.clock >= context.clockAtStart + reading.threshold ||
       reading.coverage !== context.coverageAtStart,
-    mayRetry: ({ context, event }) => event.reading.at >= context.retryAt,
+    mayRetry: ({ context, event }) => mayRetry(context, event.reading.at),
+    isDueTooEarly: ({ context, event }) => isDue(event.reading) && !mayRetry(context, event.reading.at),
     recorded: ({ context, event }) => outcomeOf(context, event) === "recorded",
     recordedAndPoolOverTarget: ({ context, event }) =>
       outcomeOf(context, event) === "recorded" && event.reading.poolOverTarget,
@@ -124,6 +125,11 @@ export const workLane = setup({
 
 function isDue(reading: WorkReading): boolean {
   return reading.clock >= reading.threshold && reading.hasWork;
+}
+
+/** The delay is over; a computer's clock that was set back does not make it longer. */
+function mayRetry({ retryAt, failures }: WorkContext, at: number): boolean {
+  return at >= retryAt || at < retryAt - backoffDelay(failures);
 }
 
 /** The context's run id is gone by now: a state's exit comes before its transition's actions. */

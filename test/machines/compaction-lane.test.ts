@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { schedule } from "../support/schedule.ts";
+import { AGENT_BUSY } from "../../src/machines/events.ts";
+import { fact, schedule } from "../support/schedule.ts";
 
 const settings = { observeAfterTokens: 1_000_000, reflectAfterTokens: 1_000_000, compactAfterTokens: 1000 };
 const lane = (s: ReturnType<typeof schedule>) => s.engine.lanes.compaction;
@@ -47,7 +48,10 @@ describe("compaction lane", () => {
     const s = schedule(settings);
     s.turn(1000);
     s.settle();
-    const failed = { type: "compaction.failed", failure: { kind: "refused", message: "Nothing to compact" } } as const;
+    const failed = {
+      type: "compaction.failed",
+      failure: { kind: "refused", message: "Nothing to compact" },
+    } as const;
     expect(s.tell(failed).commands).toMatchObject([{ type: "notify", level: "warning" }]);
     for (let i = 0; i < 5; i++) s.settle();
     expect(requests(s)).toBe(1);
@@ -61,6 +65,60 @@ describe("compaction lane", () => {
     s.turn(1);
     s.settle();
     expect(requests(s)).toBe(3);
+  });
+
+  it("waits for new source tokens also when the branch was left and is back", () => {
+    const s = schedule(settings);
+    s.turn(1000);
+    s.settle();
+    s.tell({ type: "compaction.failed", failure: { kind: "refused", message: "Nothing to compact" } });
+    s.tell({ type: "branch.replaced", branch: [] });
+    expect(lane(s)).toBe("idle");
+    s.tell({ type: "branch.replaced", branch: [fact("e1", 1000)] });
+    s.settle();
+    expect(requests(s)).toBe(1);
+    s.turn(1);
+    s.settle();
+    expect(requests(s)).toBe(2);
+  });
+
+  it("asks again at the next settling, and calls it no failure, when the agent was at work again", () => {
+    const s = schedule(settings);
+    s.turn(1000);
+    s.settle();
+    const step = s.tell({
+      type: "compaction.failed",
+      failure: { kind: AGENT_BUSY, message: "the agent is at work" },
+    });
+    expect(step.commands).toEqual([]);
+    expect(lane(s)).toBe("due");
+    expect(step.state.compactionFailure).toBeNull();
+    s.tell({ type: "agent.started" });
+    expect(s.turn().commands).toEqual([]);
+    expect(s.settle().commands).toEqual([{ type: "requestCompaction", runId: "compaction-2" }]);
+  });
+
+  it.each(["requested", "compacting"])(
+    "has nothing in progress, and no failure, after its session was closed in %s",
+    (state) => {
+      const s = schedule(settings);
+      s.turn(1000);
+      s.settle();
+      if (state === "compacting") s.tell({ type: "compaction.started", reason: "manual" });
+      s.tell({ type: "session.closed", reason: "reload" });
+      expect(lane(s)).toBe("idle");
+      expect(s.engine.standing.contexts.compaction).toMatchObject({ failures: 0, runId: null });
+    },
+  );
+
+  it("does not ask at the next opening because of a trigger before it", () => {
+    const s = schedule({ ...settings, observeAfterTokens: 1000, compactionGapMaxTokens: 500 });
+    s.turn(2000);
+    s.settle();
+    s.tell({ type: "session.closed", reason: "reload" });
+    expect(lane(s)).toBe("idle");
+    s.finish("aborted");
+    expect(s.engine.standing.contexts.compaction.triggered).toBe(false);
   });
 
   it("counts a compaction that Pi or the user started", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { schedule } from "../support/schedule.ts";
+import { fact, schedule } from "../support/schedule.ts";
 
 const settings = { observeAfterTokens: 1000, reflectAfterTokens: 1_000_000, compactAfterTokens: 1_000_000 };
 const observer = (s: ReturnType<typeof schedule>) => s.engine.lanes.observer;
@@ -64,6 +64,28 @@ describe("observer lane", () => {
     s.finish("recorded");
     s.turn(1000);
     expect(s.inFlight[0]?.failures).toBe(0);
+  });
+
+  it("keeps its delay when the branch goes below the threshold and comes back", () => {
+    const s = schedule(settings);
+    s.say(400);
+    s.turn(600);
+    s.finish("failed");
+    s.tell({ type: "branch.replaced", branch: [fact("e1", 400)] });
+    expect(observer(s)).toBe("idle");
+    s.wait(29_999);
+    expect(s.turn(600).commands).toEqual([]);
+    expect(observer(s)).toBe("backingOff");
+    s.wait(1);
+    expect(s.turn().commands).toMatchObject([{ type: "startRun", failures: 1 }]);
+  });
+
+  it("does not wait longer than its delay when the computer's clock was set back", () => {
+    const s = schedule(settings);
+    s.turn(1000);
+    s.finish("failed");
+    s.wait(-3_600_000);
+    expect(s.turn().commands).toMatchObject([{ type: "startRun", failures: 1 }]);
   });
 
   it.each(["stale", "aborted"] as const)("goes back to idle, silently, when a run is %s", (outcome) => {

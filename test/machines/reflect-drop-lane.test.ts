@@ -36,6 +36,17 @@ describe("reflect/drop lane", () => {
     expect(s.inFlight).toMatchObject([{ worker: "reflector", runId: "reflectDrop-1" }]);
   });
 
+  it("does not run at the next opening because of a trigger before it", () => {
+    const s = schedule(settings);
+    s.turn(1000);
+    s.finish("recorded");
+    s.turn(1000);
+    expect(s.engine.standing.contexts.reflectDrop.triggered).toBe(true);
+    s.tell({ type: "session.closed", reason: "reload" });
+    expect(lane(s)).toBe("idle");
+    expect(s.engine.standing.contexts.reflectDrop.triggered).toBe(false);
+  });
+
   it("is not due while no observation is newer than the last reflection", () => {
     const s = schedule({ ...settings, observeAfterTokens: 1_000_000 });
     s.turn(10_000);

@@ -101,6 +101,11 @@ export function schedule(settings: Partial<Settings> = {}, contextWindow?: numbe
   return self;
 }
 
+/** A user message of so many source tokens, for the branches that a test makes up. */
+export function fact(id: string, tokens: number): EntryFact {
+  return { id, kind: "user", tokens, source: true };
+}
+
 export function finished(
   runId: string,
   worker: Worker,
