@@ -51,11 +51,11 @@ export function timelineOf(session: SessionToTell): TimelineItem[] {
     // A clock that was set back does not turn events round.
     now = Math.max(now, timeOf(entry));
     const fact = describeEntry(entry, lookup);
-    for (const event of turns.before(entry)) add(event);
+    for (const event of turns.beforeEntry(entry)) add(event);
     if (fact.compaction) addCompaction(fact, session.ledgerIsResult ? entry.id : undefined);
     else if (fact.ledger) addLedger(fact, session.ledgerIsResult ? entry.id : undefined);
     else add({ type: "branch.extended", entries: [fact] });
-    for (const event of turns.after(entry)) add(event);
+    for (const event of turns.afterEntry(entry)) add(event);
   }
   for (const event of turns.end()) add(event);
   return items;
@@ -103,8 +103,8 @@ function roleOf(entry: EntryLike): string {
 
 /** What the agent did around its messages. */
 interface Turns {
-  before(entry: EntryLike): Unstamped[];
-  after(entry: EntryLike): Unstamped[];
+  beforeEntry(entry: EntryLike): Unstamped[];
+  afterEntry(entry: EntryLike): Unstamped[];
   end(): Unstamped[];
 }
 
@@ -132,14 +132,14 @@ function createTurns(messages: readonly EntryLike[]): Turns {
   }
 
   return {
-    before(entry) {
+    beforeEntry(entry) {
       if (!isAgentMessage(entry)) return [];
       position++;
       // Results that never came: the turn was broken off.
       const isResult = roleOf(entry) === "toolResult";
       return inTurn && !isResult ? [...endTurn(), ...(roleOf(entry) === "user" ? settle() : [])] : [];
     },
-    after(entry) {
+    afterEntry(entry) {
       if (!isAgentMessage(entry)) return [];
       const role = roleOf(entry);
       if (role === "user") {
