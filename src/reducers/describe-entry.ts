@@ -93,9 +93,12 @@ function describeEdit(base: EntryFact, entry: EntryLike, lookup: EntryLookup): E
   if (replacement === null) return { ...edit, edit: { targetId, tokens: null } };
   const kind = conversationKind(target);
   const content = fieldsOf(replacement).content;
-  if (!kind || !EDITABLE_KINDS.includes(kind) || content === undefined) return edit;
-  const tokens = estimateMessageTokens({ ...contextMessage(target), content: asContentOf(kind, content) });
-  return { ...edit, edit: { targetId, tokens } };
+  if (!kind || content === undefined) return edit;
+  // Pi lets a shell command or a branch summary stand as it is, but the latest edit counts: an omission ends here.
+  const message = EDITABLE_KINDS.includes(kind)
+    ? { ...contextMessage(target), content: asContentOf(kind, content) }
+    : contextMessage(target);
+  return { ...edit, edit: { targetId, tokens: estimateMessageTokens(message) } };
 }
 
 /** Assistant messages and tool results hold blocks only, so Pi turns a plain replacement into one. */

@@ -1,17 +1,23 @@
-import { type Branch, idAt, isSourceAt, NOWHERE, positionOf } from "./branch.ts";
+import { type Branch, idAt, isSourceAt, kindAt, NOWHERE, positionOf } from "./branch.ts";
 import type { EntryLookup } from "./entry.ts";
 import type { Observation, Reflection } from "./ledger-entries.ts";
 import { readObservation, readReflection } from "./memory-content.ts";
 import { isActive } from "./pool.ts";
 import { recordById } from "./record-index.ts";
 import type { SessionState } from "./session-state.ts";
-import { renderSource } from "./sources.ts";
+import { type ContextEdit, contextEditOf, renderSource } from "./sources.ts";
 import { renderObservation, renderReflection } from "./summary.ts";
 import { estimateTextTokens } from "./tokens.ts";
 
 /** One piece of evidence: its exact text, or why there is none. */
 export type RecalledSource =
-  | { entryId: string; status: "found" | "omitted"; text: string }
+  | {
+      entryId: string;
+      status: "found" | "omitted";
+      text: string;
+      /** What Pi has since put in its place in the agent's context, if anything. */
+      replacement?: string;
+    }
   | { entryId: string; status: "missing" | "not-a-source" };
 
 /** `dangling`: recorded for a range that is not on this branch, so no projection shows it. */
@@ -117,9 +123,24 @@ function recallSource(branch: Branch, lookup: EntryLookup, entryId: string): Rec
   const position = positionOf(branch, entryId);
   const entry = position === NOWHERE ? undefined : lookup(idAt(branch, position) ?? entryId);
   if (!entry) return { entryId, status: "missing" };
-  const source = renderSource(entry, lookup);
-  if (!source) return { entryId, status: "not-a-source" };
-  return { entryId, status: isSourceAt(branch, position) ? "found" : "omitted", text: source.text };
+  const text = renderSource(entry, lookup);
+  if (text === undefined) return { entryId, status: "not-a-source" };
+  if (!isSourceAt(branch, position)) return { entryId, status: "omitted", text };
+  const edit = latestEdit(branch, lookup, entryId);
+  const replacement = edit && renderSource(entry, lookup, { replacement: edit.content });
+  const isReplaced = replacement !== undefined && replacement !== text;
+  return { entryId, status: "found", text, ...(isReplaced && { replacement }) };
+}
+
+/** The context edit that holds for an entry. Walks the branch's edits from the newest on. */
+function latestEdit(branch: Branch, lookup: EntryLookup, targetId: string): ContextEdit | undefined {
+  if (branch.edits.length === 0) return undefined;
+  for (let at = branch.length - 1; at >= 0; at--) {
+    if (kindAt(branch, at) !== "contextEdit") continue;
+    const edit = contextEditOf(lookup(idAt(branch, at) ?? ""));
+    if (edit?.targetId === targetId) return edit;
+  }
+  return undefined;
 }
 
 function describe({ id, observation, reflection }: Recalled): string {
@@ -167,7 +188,10 @@ const SOURCE_WORDS = {
 function describeSource(source: RecalledSource): string {
   // Not the observer's block header: a recalled text may be observed in its turn, and must not look like a source.
   const head = `Source ${source.entryId}${SOURCE_WORDS[source.status]}`;
-  return "text" in source ? `${head}\n${source.text}` : head;
+  if (!("text" in source)) return head;
+  const text = `${head}\n${source.text}`;
+  if (source.replacement === undefined) return text;
+  return `${text}\n\nSource ${source.entryId}, as Pi has shown it to the agent since it replaced the content\n${source.replacement}`;
 }
 
 /** More characters than this to a token are not worth looking at: it keeps paging linear in the text. */

@@ -92,14 +92,12 @@ function describe(fields: Record<string, unknown>): string {
 
 /** Entries in the shape of version 3. */
 function migrate(values: readonly Line[], version: number): EntryLike[] {
-  const idOfLine = (index: number) => `line${values[index]?.line ?? index}`;
-  return values.flatMap(({ fields }, index) => {
+  const old = version < 2 ? withTree(values) : values;
+  return old.flatMap(({ line, fields }) => {
     if (fields.type === "session") return [];
-    let entry = fields;
-    if (version < 2) entry = withTree(entry, index, idOfLine);
-    if (version < 3) entry = withoutHookMessage(entry);
+    const entry = version < 3 ? withoutHookMessage(fields) : fields;
     // An entry without a usable id cannot be anybody's parent or evidence; it keeps its place under a made-up one.
-    const id = typeof entry.id === "string" ? entry.id : idOfLine(index);
+    const id = typeof entry.id === "string" ? entry.id : idOfLine(line);
     const parentId = typeof entry.parentId === "string" ? entry.parentId : null;
     return [
       { ...entry, id, parentId, type: textOf(entry.type), timestamp: textOf(entry.timestamp) } as EntryLike,
@@ -107,16 +105,25 @@ function migrate(values: readonly Line[], version: number): EntryLike[] {
   });
 }
 
+function idOfLine(line: number): string {
+  return `line${line}`;
+}
+
 /** Version 1 was a list: each entry's parent is the one before it, and a compaction names its cut by index. */
-function withTree(
-  entry: Record<string, unknown>,
-  index: number,
-  idOfLine: (index: number) => string,
-): Record<string, unknown> {
-  const { firstKeptEntryIndex, ...rest } = entry;
-  const tree = { ...rest, id: idOfLine(index), parentId: index <= 1 ? null : idOfLine(index - 1) };
-  if (entry.type !== "compaction" || typeof firstKeptEntryIndex !== "number") return tree;
-  return { ...tree, firstKeptEntryId: firstKeptEntryIndex > 0 ? idOfLine(firstKeptEntryIndex) : "" };
+function withTree(values: readonly Line[]): Line[] {
+  let parentId: string | null = null;
+  return values.map(({ line, fields }, index) => {
+    if (fields.type === "session") return { line, fields };
+    const { firstKeptEntryIndex, ...rest } = fields;
+    const tree: Record<string, unknown> = { ...rest, id: idOfLine(line), parentId };
+    parentId = idOfLine(line);
+    if (fields.type === "compaction" && typeof firstKeptEntryIndex === "number") {
+      // The index counts the header too. A cut that lies ahead, or nowhere, keeps nothing.
+      const kept = firstKeptEntryIndex <= index ? values[firstKeptEntryIndex] : undefined;
+      if (kept && kept.fields.type !== "session") tree.firstKeptEntryId = idOfLine(kept.line);
+    }
+    return { line, fields: tree };
+  });
 }
 
 /** Version 2 called an extension's message a hook's. */

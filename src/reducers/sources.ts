@@ -42,7 +42,7 @@ export function renderSources(
     if (edit?.omits) continue;
     const head = `[Source entry id: ${entry.id}]\n`;
     const limit = maxTokens - estimateTextTokens(head);
-    const body = renderSource(entry, lookup, { replacement: edit?.content, maxTokens: limit });
+    const body = renderForObserver(entry, lookup, { replacement: edit?.content, maxTokens: limit });
     if (body === undefined) continue;
     const block = head + body.text;
     const cost = estimateTextTokens(block) + SEPARATOR_TOKENS;
@@ -64,12 +64,6 @@ export function renderSources(
 
 const SEPARATOR_TOKENS = 1;
 
-export interface RenderedSource {
-  text: string;
-  /** The middle was left out to stay within `maxTokens`. */
-  excerpted: boolean;
-}
-
 /**
  * One conversation entry in words, under a line that says who spoke and when; undefined for anything that is not
  * conversation. `replacement` is the content that a context edit put in place of the entry's own.
@@ -77,15 +71,35 @@ export interface RenderedSource {
 export function renderSource(
   entry: EntryLike,
   lookup: EntryLookup,
-  { replacement, maxTokens }: { replacement?: unknown; maxTokens?: number } = {},
-): RenderedSource | undefined {
+  { replacement }: { replacement?: unknown } = {},
+): string | undefined {
   if (!describeEntry(entry, lookup).source) return undefined;
-  const speaker = speakerOf(entry);
-  const head = `[${speaker} @ ${formatLocalMinute(timeOf(entry))}]`;
-  const body = bodyOf(entry, replacement);
-  if (maxTokens === undefined) return { text: `${head}\n${harmless(body)}`, excerpted: false };
-  const cut = excerpt(body, Math.max(1, maxTokens - estimateTextTokens(`${head}\n`)));
-  return { text: `${head}\n${harmless(cut.text)}`, excerpted: cut.excerpted };
+  return `${headOf(entry)}\n${harmless(wordsOf(entry, replacement))}`;
+}
+
+/** The same within a budget for the observer, who must not take anything in it for another entry's beginning. */
+function renderForObserver(
+  entry: EntryLike,
+  lookup: EntryLookup,
+  { replacement, maxTokens }: { replacement: unknown; maxTokens: number },
+): Excerpt | undefined {
+  if (!describeEntry(entry, lookup).source) return undefined;
+  const head = `${headOf(entry)}\n`;
+  const limit = Math.max(1, maxTokens - estimateTextTokens(head));
+  const body = excerpt(wordsOf(entry, replacement), limit, quoted);
+  return { text: head + body.text, excerpted: body.excerpted };
+}
+
+function quoted(words: string): string {
+  return harmless(words).replace(LOOKS_LIKE_HEADER, "[quoted ");
+}
+
+/** The bracket that begins a source id anywhere, or a line which says who spoke. */
+const LOOKS_LIKE_HEADER =
+  /\[(?:(?=\s*source\s+entry\s+id\s*:)|(?<=^[ \t]*\[)(?=[^[\]\n]{1,120} @ [^[\]\n]*\][ \t]*$))/gim;
+
+function headOf(entry: EntryLike): string {
+  return `[${speakerOf(entry)} @ ${formatLocalMinute(timeOf(entry))}]`;
 }
 
 /** Local time as `YYYY-MM-DD HH:MM`: how observations are dated. */
@@ -95,19 +109,32 @@ export function formatLocalMinute(ms: number): string {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}`;
 }
 
+export interface Excerpt {
+  text: string;
+  /** The middle was left out to stay within the budget. */
+  excerpted: boolean;
+}
+
 /**
- * The text itself when it fits, else its beginning and its end around a line that says what is left out. Costs the
- * budget, not the text: ten megabytes are looked at only as far as they can be shown.
+ * The text itself when it fits, else its beginning and its end around a line that says what is left out; what is shown
+ * goes through `clean`. Costs the budget, not the text: ten megabytes are looked at only as far as they can be shown.
  */
-export function excerpt(text: string, maxTokens: number): RenderedSource {
-  const mayFit = text.length <= maxTokens * LONGEST_TOKEN;
-  if (mayFit && estimateTextTokens(text) <= maxTokens) return { text, excerpted: false };
+export function excerpt(
+  text: string,
+  maxTokens: number,
+  clean: (shown: string) => string = (shown) => shown,
+): Excerpt {
+  if (text.length <= maxTokens * LONGEST_TOKEN) {
+    const whole = clean(text);
+    if (estimateTextTokens(whole) <= maxTokens) return { text: whole, excerpted: false };
+  }
   let shown = Math.min(text.length, maxTokens * LONGEST_TOKEN);
   for (;;) {
     const headEnd = wholeCharacter(text, Math.ceil((shown * 2) / 3));
     const tailStart = wholeCharacter(text, text.length - Math.floor(shown / 3));
     const left = tailStart - headEnd;
-    const result = `${text.slice(0, headEnd)}\n[… ${left} characters left out …]\n${text.slice(tailStart)}`;
+    const [head, tail] = [clean(text.slice(0, headEnd)), clean(text.slice(tailStart))];
+    const result = `${head}\n[… ${left} characters left out …]\n${tail}`;
     const tokens = estimateTextTokens(result);
     if (tokens <= maxTokens || shown <= 1) return { text: result, excerpted: true };
     shown = Math.min(shown - 1, Math.floor((shown * maxTokens) / tokens));
@@ -122,20 +149,30 @@ function wholeCharacter(text: string, at: number): number {
   return code >= 0xdc00 && code <= 0xdfff ? at + 1 : at;
 }
 
-interface EditInForce {
+/** What a context edit does to an entry. */
+export interface ContextEdit {
+  targetId: string;
+  /** Takes the entry out of the context. */
   omits: boolean;
+  /** Stands in the place of the entry's content. */
   content: unknown;
 }
 
-function editsOf(entries: readonly EntryLike[]): Map<string, EditInForce> {
-  const edits = new Map<string, EditInForce>();
+/** The context edit that an entry is; undefined for any other entry, and for an edit that says nothing. */
+export function contextEditOf(entry: EntryLike | undefined): ContextEdit | undefined {
+  if (entry?.type !== "context_edit") return undefined;
+  const { targetId, replacement } = fieldsOf(entry);
+  const { content } = fieldsOf(replacement);
+  if (typeof targetId !== "string" || (replacement !== null && content === undefined)) return undefined;
+  return { targetId, omits: replacement === null, content };
+}
+
+/** The latest edit of each entry. */
+function editsOf(entries: readonly EntryLike[]): Map<string, ContextEdit> {
+  const edits = new Map<string, ContextEdit>();
   for (const entry of entries) {
-    if (entry.type !== "context_edit") continue;
-    const { targetId, replacement } = fieldsOf(entry);
-    const content = fieldsOf(replacement).content;
-    if (typeof targetId === "string" && (replacement === null || content !== undefined)) {
-      edits.set(targetId, { omits: replacement === null, content });
-    }
+    const edit = contextEditOf(entry);
+    if (edit) edits.set(edit.targetId, edit);
   }
   return edits;
 }
@@ -167,7 +204,7 @@ function label(name: unknown): string {
   return text === "" ? "unnamed" : text.slice(0, 80);
 }
 
-function bodyOf(entry: EntryLike, replacement: unknown): string {
+function wordsOf(entry: EntryLike, replacement: unknown): string {
   const fields = fieldsOf(entry);
   if (entry.type === "custom_message") return blocksOf(replacement ?? fields.content);
   if (entry.type === "branch_summary") return textOf(fields.summary);
