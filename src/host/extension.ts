@@ -30,10 +30,22 @@ export default function memoryLanes(pi: ExtensionAPI): void {
 
   /** Runs `act` after everything that came before it; the hook of Pi that calls this does not wait. */
   function enqueue(ctx: ExtensionContext, act: (session: MemorySession) => void): void {
+    void attempt(ctx, (session) => act(session));
+  }
+
+  /** Does something with the session's memory; a fault of ours becomes a warning and goes no further. */
+  async function attempt<T>(
+    ctx: ExtensionContext,
+    act: (session: MemorySession) => T | Promise<T>,
+  ): Promise<T | undefined> {
     const holder = current;
-    void memory(ctx).then((session) => {
-      if (session && !holder.closed) act(session);
-    });
+    try {
+      const session = await memory(ctx);
+      return session && !holder.closed ? await act(session) : undefined;
+    } catch (error) {
+      if (!holder.closed) tell(ctx, `Memory Lanes: ${messageOf(error)}`);
+      return undefined;
+    }
   }
 
   const lines = registerEntryRenderers(pi);
@@ -47,10 +59,15 @@ export default function memoryLanes(pi: ExtensionAPI): void {
   pi.on("session_shutdown", async (event) => {
     const holder = current;
     clearTimeout(holder.warmUp);
-    const session = await settledNow(holder.opening);
-    const closing = session?.close(event.reason);
-    holder.closed = true;
-    await closing;
+    try {
+      const session = await settledNow(holder.opening);
+      const closing = session?.close(event.reason);
+      holder.closed = true;
+      await closing;
+    } catch {
+      // The session ends either way, and takes with it everybody who could be told.
+      holder.closed = true;
+    }
   });
 
   pi.on("agent_start", (_event, ctx) => enqueue(ctx, (session) => session.agentStarted()));
@@ -58,7 +75,7 @@ export default function memoryLanes(pi: ExtensionAPI): void {
   pi.on("agent_settled", (event, ctx) => enqueue(ctx, (session) => session.agentSettled(event.aborted)));
   pi.on("model_select", (_event, ctx) => enqueue(ctx, (session) => session.modelSelected()));
   pi.on("session_tree", (_event, ctx) => enqueue(ctx, (session) => session.branchMoved()));
-  pi.on("session_before_compact", async (event, ctx) => (await memory(ctx))?.beforeCompact(event));
+  pi.on("session_before_compact", (event, ctx) => attempt(ctx, (session) => session.beforeCompact(event)));
   pi.on("session_compact", (_event, ctx) => enqueue(ctx, (session) => session.compacted()));
   pi.on("session_compact_failed", (event, ctx) =>
     enqueue(ctx, (session) => session.compactFailed(event.aborted, event.errorMessage)),
@@ -83,22 +100,27 @@ export default function memoryLanes(pi: ExtensionAPI): void {
 
   pi.registerCommand("om:status", {
     description: "Memory: counts, clocks, lanes, problems and cost",
-    handler: async (_args, ctx) => (await memory(ctx))?.showStatus(ctx),
+    handler: (_args, ctx) => attempt(ctx, (session) => session.showStatus(ctx)),
   });
   pi.registerCommand("om:view", {
     description: "Memory: what the agent sees (or: full; add copy for the clipboard)",
     getArgumentCompletions: (prefix) => completions(VIEW_ARGUMENTS, prefix),
-    handler: async (args, ctx) => (await memory(ctx))?.showView(args, ctx),
+    handler: (args, ctx) => attempt(ctx, (session) => session.showView(args, ctx)),
   });
   pi.registerCommand("om:lanes", {
     description: "Memory: the worker lanes, live: clocks, reasons, last results and spend",
-    handler: async (_args, ctx) =>
-      (await memory(ctx))?.showLanes(ctx, () => import("@earendil-works/pi-tui")),
+    handler: (_args, ctx) =>
+      attempt(ctx, (session) => session.showLanes(ctx, () => import("@earendil-works/pi-tui"))),
+  });
+  pi.registerCommand("om:inspect", {
+    description: "Memory: look at the lanes in a browser on this machine (add open to open it)",
+    getArgumentCompletions: (prefix) => completions(INSPECT_ARGUMENTS, prefix),
+    handler: (args, ctx) => attempt(ctx, (session) => session.inspect(args, ctx)),
   });
   pi.registerCommand("om:run", {
     description: "Memory: run a worker now (observer or reflector)",
     getArgumentCompletions: (prefix) => completions(RUN_ARGUMENTS, prefix),
-    handler: async (args, ctx) => (await memory(ctx))?.run(args, ctx),
+    handler: (args, ctx) => attempt(ctx, (session) => session.run(args, ctx)),
   });
 }
 
@@ -136,6 +158,8 @@ const VIEW_ARGUMENTS = [
   { value: "copy", label: "copy", description: "Copy what the agent sees to the clipboard" },
   { value: "full copy", label: "full copy", description: "Copy the whole ledger to the clipboard" },
 ];
+
+const INSPECT_ARGUMENTS = [{ value: "open", label: "open", description: "Open the page in the browser too" }];
 
 const RUN_ARGUMENTS = [
   { value: "observer", label: "observer", description: "Observe what no observation covers yet" },

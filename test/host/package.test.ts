@@ -20,7 +20,7 @@ const ROOT = resolve(import.meta.dirname, "../..");
 const MODULES = join(ROOT, "node_modules");
 
 /** The entry files are the only sources that ship; what they load is in dist/. */
-const ENTRIES = ["src/host/bin.js", "src/host/extension.ts"];
+const ENTRIES = ["src/host/bin.js", "src/host/extension.ts", "src/host/entry-renderers.ts"];
 
 interface Manifest {
   dependencies: Record<string, string>;
