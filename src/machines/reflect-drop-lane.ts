@@ -52,11 +52,8 @@ export const reflectDropLane = workLane.createMachine({
           entry: ["nameRun", { type: "startRun", params: { worker: "reflector" } }],
           on: {
             result: [
-              {
-                guard: "recordedAndPoolOverTarget",
-                target: "dropping",
-                actions: ["rememberSuccess", "tellRecorded"],
-              },
+              // No success yet: a dropper that fails every time must not warn every time.
+              { guard: "recordedAndPoolOverTarget", target: "dropping", actions: "tellRecorded" },
               {
                 guard: "recorded",
                 target: "#reflectDrop.idle",
@@ -77,8 +74,12 @@ export const reflectDropLane = workLane.createMachine({
           entry: ["nameRun", { type: "startRun", params: { worker: "dropper" } }],
           on: {
             result: [
-              { guard: "recorded", target: "#reflectDrop.idle", actions: "tellRecorded" },
-              { guard: "foundNothing", target: "#reflectDrop.idle" },
+              {
+                guard: "recorded",
+                target: "#reflectDrop.idle",
+                actions: ["rememberSuccess", "tellRecorded"],
+              },
+              { guard: "foundNothing", target: "#reflectDrop.idle", actions: "rememberSuccess" },
               {
                 guard: "isFirstFailure",
                 target: "#reflectDrop.backingOff",

@@ -74,6 +74,24 @@ describe("reflect/drop lane", () => {
     expect(lane(s)).toBe("idle");
   });
 
+  it("warns once of a dropper that fails after every reflection, until it has succeeded", () => {
+    const s = observedTwice(100);
+    const round = (outcome: "failed" | "empty" | "recorded") => {
+      s.finish("recorded");
+      const { commands } = s.finish(outcome);
+      s.wait(600_000);
+      for (let i = 0; i < 2; i++) {
+        s.turn(1000);
+        s.finish("recorded", { tokens: 100 });
+      }
+      return commands.filter((command) => command.type === "notify" && command.level === "warning").length;
+    };
+    expect([round("failed"), round("failed"), round("failed")]).toEqual([1, 0, 0]);
+    expect(s.engine.standing.contexts.reflectDrop.failures).toBe(3);
+    expect([round("recorded"), round("failed")]).toEqual([0, 1]);
+    expect([round("empty"), round("failed")]).toEqual([0, 1]);
+  });
+
   it("does not drop while the pool is within its target", () => {
     const s = observedTwice(10);
     s.finish("recorded");
