@@ -48,7 +48,7 @@ export function planCut(
 ): FoldCut {
   const proposed = positionOf(branch, firstKeptEntryId);
   const end = proposed === NOWHERE ? branch.length : proposed;
-  const cut = keepUnobserved(branch, ledger, end, settings.compactionGapMaxTokens);
+  const cut = cutThatHidesNothing(branch, ledger, end, settings.compactionGapMaxTokens);
   const moved = cut < end;
   return {
     cut,
@@ -82,17 +82,24 @@ export function planFold(
 }
 
 /**
- * The cut, moved back so that source entries which no observation covers stay verbatim, if that keeps at
- * most `gapMaxTokens` more (DESIGN 5, "No unobserved hole"). What an earlier compaction already cut stays cut.
+ * The cut, moved back so that source entries which no observation covers stay verbatim and tool results keep their
+ * call, if that keeps at most `gapMaxTokens` more (DESIGN 5, "No unobserved hole"). What an earlier compaction already
+ * cut stays cut.
  */
-function keepUnobserved(branch: Branch, ledger: Ledger, end: number, gapMaxTokens: number): number {
+function cutThatHidesNothing(branch: Branch, ledger: Ledger, end: number, gapMaxTokens: number): number {
   const alreadyCut = ledger.latestCompaction?.cut ?? 0;
   const unobserved = nextSource(branch, Math.max(ledger.watermarks.observe, alreadyCut - 1));
-  if (unobserved === NOWHERE || unobserved >= end) return end;
-  const cut = validCutAtOrBefore(branch, unobserved, alreadyCut);
-  if (cut === NOWHERE) return end;
-  const extra = tokensThrough(branch, end - 1) - tokensThrough(branch, cut - 1);
-  return extra <= gapMaxTokens ? cut : end;
+  const wished = [
+    ...(unobserved !== NOWHERE && unobserved < end ? [unobserved] : []),
+    ...(separatesCall(branch, end) ? [end] : []),
+  ];
+  for (const position of wished) {
+    const cut = validCutAtOrBefore(branch, position, alreadyCut);
+    if (cut === NOWHERE) continue;
+    const extra = tokensThrough(branch, end - 1) - tokensThrough(branch, cut - 1);
+    if (extra <= gapMaxTokens) return cut;
+  }
+  return end;
 }
 
 function validCutAtOrBefore(branch: Branch, position: number, lowest: number): number {
@@ -103,13 +110,17 @@ function validCutAtOrBefore(branch: Branch, position: number, lowest: number): n
 /** A cut may stand before any message but a tool result, and not between a tool call and its result. */
 function isValidCut(branch: Branch, position: number): boolean {
   const kind = kindAt(branch, position);
-  if (kind === undefined || !isValidCutKind(kind)) return false;
+  return kind !== undefined && isValidCutKind(kind) && !separatesCall(branch, position);
+}
+
+/** Whether a tool result after the position belongs to a call before it: results follow their call's reply. */
+function separatesCall(branch: Branch, position: number): boolean {
   for (let at = position; at < branch.length; at++) {
-    const later = kindAt(branch, at);
-    if (later === "assistant") return true;
-    if (later === "toolResult") return false;
+    const kind = kindAt(branch, at);
+    if ((kind !== "assistant" && kind !== "toolResult") || !isSourceAt(branch, at)) continue;
+    return kind === "toolResult";
   }
-  return true;
+  return false;
 }
 
 function unobservedBefore(branch: Branch, ledger: Ledger, cut: number): Unobserved {
