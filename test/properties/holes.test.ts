@@ -56,8 +56,8 @@ describe("a compaction at the cut that Pi proposes", () => {
         // What Pi proposes may itself separate them, further apart than the gap allows to mend; no other cut does.
         const proposed = { ...plan, firstKeptEntryId: proposedCut(entries, keepRecent) ?? "" };
         expect(plan.firstKeptEntryId).toBe(proposed.firstKeptEntryId);
-        const mended = planAt(entries, keepRecent, 1_000_000) ?? proposed;
-        expect(keepsCallsWhole(compacted(entries, mended))).toBe(true);
+        const mended = planAt(entries, keepRecent, 1_000_000);
+        if (mended) expect(keepsCallsWhole(compacted(entries, mended))).toBe(true);
       }),
       RUNS,
     );
