@@ -1,7 +1,7 @@
 import type { EngineState } from "../machines/engine-state.ts";
 import type { EngineEventOf } from "../machines/events.ts";
-import type { Readings, Standing } from "../machines/lanes.ts";
-import { readLanes } from "../machines/lanes.ts";
+import { whyLane } from "../machines/explain.ts";
+import type { Standing } from "../machines/lanes.ts";
 import { LANES, type LaneName } from "../machines/readings.ts";
 
 /** How users know the lanes. */
@@ -11,78 +11,14 @@ export const LANE_LABELS: Readonly<Record<LaneName, string>> = {
   compaction: "compaction",
 };
 
-/** Why each lane is in its state, in plain words. `at` is event time in milliseconds since the epoch. */
+/** Why each lane is in its state and what would move it. `at` is event time in milliseconds since the epoch. */
 export function whyLanes(state: EngineState, standing: Standing, at: number): Record<LaneName, string> {
-  const readings = readLanes(state, standing.states, at);
+  const moment = { state, standing, at };
   return {
-    observer: whyWork("observer", standing, readings, at),
-    reflectDrop: whyWork("reflectDrop", standing, readings, at),
-    compaction: whyCompaction(standing, readings),
+    observer: whyLane("observer", moment),
+    reflectDrop: whyLane("reflectDrop", moment),
+    compaction: whyLane("compaction", moment),
   };
-}
-
-function whyWork(
-  lane: "observer" | "reflectDrop",
-  standing: Standing,
-  readings: Readings,
-  at: number,
-): string {
-  const reading = readings[lane];
-  const context = standing.contexts[lane];
-  const [outer] = standing.states[lane].split(".");
-  switch (outer) {
-    case "passive":
-      return "proactive work is off (passive)";
-    case "idle":
-      if (reading.clock < reading.threshold)
-        return `${tokens(reading.threshold - reading.clock)} tokens to go`;
-      return "no observation is newer than the last reflection";
-    case "due":
-      return reading.heldBack
-        ? "at its threshold; waits for the observer"
-        : "at its threshold; starts at the next turn's end";
-    case "running":
-      return `run ${context.runId ?? ""} is in flight`;
-    case "coolingDown":
-      return `the last run found nothing to record; ${tokens(
-        Math.max(0, context.clockAtStart + reading.threshold - reading.clock),
-      )} more tokens before another try`;
-    case "backingOff":
-      return `${context.failures} ${context.failures === 1 ? "failure" : "failures in a row"}; ${
-        context.retryAt > at
-          ? `tries again in ${seconds(context.retryAt - at)}`
-          : "tries again at the next turn's end"
-      }`;
-    default:
-      return "";
-  }
-}
-
-function whyCompaction(standing: Standing, { compaction: reading }: Readings): string {
-  const context = standing.contexts.compaction;
-  switch (standing.states.compaction) {
-    case "passive":
-      return "proactive work is off (passive)";
-    case "idle":
-      return `${tokens(Math.max(0, reading.threshold - reading.clock))} tokens to go`;
-    case "due":
-      return reading.observerBehind
-        ? "at its threshold; waits until the observer has caught up"
-        : "at its threshold; waits for the agent to settle";
-    case "requested":
-      return "Pi has been asked to compact";
-    case "compacting":
-      return "a compaction is in progress";
-    case "coolingDown": {
-      const kept = reading.clock - reading.sinceCompaction;
-      const needed = kept < reading.threshold ? reading.threshold - kept : reading.threshold;
-      return `a compaction stands; due again after ${tokens(Math.max(0, needed - reading.sinceCompaction))} more tokens`;
-    }
-    case "backingOff":
-      return `${context.failures} ${context.failures === 1 ? "failure" : "failures in a row"}; waits for new tokens`;
-    default:
-      return "";
-  }
 }
 
 /** How a run ended, in a few words. */
@@ -123,6 +59,7 @@ export function tokens(count: number): string {
 }
 
 export function seconds(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 10_000) return `${(ms / 1000).toFixed(1)} s`;
   if (ms < 120_000) return `${Math.round(ms / 1000)} s`;
   return `${Math.round(ms / 60_000)} min`;

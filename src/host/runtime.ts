@@ -232,10 +232,12 @@ export function openMemory(
 
     showLanes: windows.showLanes,
     run: windows.run,
+    inspect: windows.inspect,
 
     async close(closing: string) {
-      windows.close();
+      const shut = windows.close();
       report({ type: "session.closed", reason: closing });
+      await shut;
       await recorder?.close();
       engine.stop();
     },

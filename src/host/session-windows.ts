@@ -3,6 +3,7 @@ import type { Engine, Step } from "../machines/engine.ts";
 import type { LaneName } from "../machines/readings.ts";
 import type { EntryLookup } from "../reducers/entry.ts";
 import { createFooter } from "./footer.ts";
+import type { InspectServer } from "./inspect/inspect-server.ts";
 import { openLanesOverlay, type PiTui } from "./lanes-overlay.ts";
 import { lanesLines } from "./lanes-overlay-text.ts";
 import { createRunDemands, demandedLane } from "./run-demand.ts";
@@ -24,9 +25,12 @@ export interface SessionWindowsOptions {
 /** Shows text where the mode has a place for it: a notice in TUI and RPC, a standard stream elsewhere. */
 export type Show = (ctx: ExtensionContext, text: string) => void;
 
+/** Steps kept for who begins to look later. */
+const HISTORY_STEPS = 20_000;
+
 /** How a user of Pi sees the lanes: the footer, `/om:lanes`, `/om:run` and `/om:inspect`. */
 export function createSessionWindows(options: SessionWindowsOptions, show: Show) {
-  const { ctx, engine, isOpen, workerModel, sync, demand } = options;
+  const { ctx, engine, isOpen, lookup, workerModel, sync, demand } = options;
   const footer = createFooter(ctx, isOpen);
   const demands = createRunDemands({
     engine,
@@ -36,9 +40,45 @@ export function createSessionWindows(options: SessionWindowsOptions, show: Show)
     },
   });
 
+  const history: Step[] = [];
+  let serving: Promise<InspectServer> | undefined;
+
+  /** The server is loaded on request only; one serves all who look. */
+  async function serve(): Promise<InspectServer> {
+    const { inspectLive } = await import("./inspect/live-inspector.ts");
+    return inspectLive(`session ${engine.state.sessionId}`, engine, history, lookup);
+  }
+
   return {
-    take({ state, lanes }: Step): void {
-      footer.update(state, lanes);
+    take(step: Step): void {
+      footer.update(step.state, step.lanes);
+      history.push(step);
+      if (history.length > 2 * HISTORY_STEPS) history.splice(0, HISTORY_STEPS);
+    },
+
+    /** Serves the lanes on this machine and tells the address; in the terminal, `open` opens it in a browser too. */
+    async inspect(args: string, command: ExtensionContext): Promise<void> {
+      if (!command.hasUI) {
+        show(command, "/om:inspect needs a Pi that stays: use it in the terminal or over RPC.");
+        return;
+      }
+      sync();
+      try {
+        serving ??= serve();
+        const { page, socket, stately } = await serving;
+        if (!isOpen()) return;
+        show(
+          command,
+          `The lanes are at ${page}\nInspector protocol: ${socket}\nStately (online page): ${stately}`,
+        );
+        if (command.mode === "tui" && args.trim() === "open") {
+          const { openBrowser } = await import("./inspect/live-inspector.ts");
+          openBrowser(page);
+        }
+      } catch (error) {
+        serving = undefined;
+        if (isOpen()) show(command, `/om:inspect: ${error instanceof Error ? error.message : error}`);
+      }
     },
 
     /** Shows the result of a run that the user asked for, in place of the routine notice; tells whether it did. */
@@ -72,9 +112,13 @@ export function createSessionWindows(options: SessionWindowsOptions, show: Show)
       if (!command.hasUI) await ended;
     },
 
-    close(): void {
+    async close(): Promise<void> {
       demands.close();
       footer.clear();
+      await serving?.then(
+        (server) => server.close(),
+        () => {},
+      );
     },
   };
 }

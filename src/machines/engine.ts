@@ -28,6 +28,9 @@ export interface Step {
   commands: Command[];
 }
 
+/** Sees a message, with the event that caused it (none for what it is told when it begins to watch). */
+export type Watcher = (message: InspectionEvent, cause: EngineEvent | undefined) => void;
+
 export interface EngineOptions {
   /** Sees every message between the scheduler and the lanes, as XState's inspection protocol has it. */
   inspect?: (event: InspectionEvent) => void;
@@ -46,6 +49,11 @@ export interface Engine {
   readonly state: EngineState;
   readonly lanes: Readonly<Record<LaneName, string>>;
   readonly standing: Standing;
+  /**
+   * Lets somebody see every message from now on, as `inspect` does from the start; it is told of each actor first.
+   * While anybody watches, every event goes through the actors. Gives what ends it.
+   */
+  watch(observer: Watcher): () => void;
   /** Where the machines and the books stand, for a recording that starts here. */
   keyframe(): Keyframe;
   /** Stops the actors and completes the stream. */
@@ -73,6 +81,7 @@ export function createEngine(options: EngineOptions = {}): Engine {
   let current: EngineEvent | undefined;
   let commands: Command[] = [];
   let restored = keyframe;
+  let watchers = inspect ? 1 : 0;
 
   const schedulerSnapshot = keyframe?.machines.scheduler as Snapshot<unknown> | undefined;
   const scheduler = createActor(schedulerMachine, {
@@ -94,7 +103,7 @@ export function createEngine(options: EngineOptions = {}): Engine {
 
   /** Lets the lanes know. What would leave the scheduler and every lane as they are is not sent to them. */
   function wake(heard: SchedulerEvent, event: EngineEvent): void {
-    const plan = inspect ? undefined : planFor(scheduler.getSnapshot(), heard);
+    const plan = watchers > 0 ? undefined : planFor(scheduler.getSnapshot(), heard);
     if (plan?.staysPut) lanes.tellWhomItConcerns(plan.wakes, event, state);
     else scheduler.send(heard);
   }
@@ -138,6 +147,18 @@ export function createEngine(options: EngineOptions = {}): Engine {
     },
     get standing() {
       return lanes.standing;
+    },
+    watch(observer) {
+      watchers++;
+      const actors = [scheduler, ...lanes.actors];
+      for (const actorRef of actors) {
+        observer({ type: "@xstate.actor", actorRef, rootId: actorRef.sessionId }, undefined);
+      }
+      const watching = actors.map(({ system }) => system.inspect((message) => observer(message, current)));
+      return () => {
+        watchers--;
+        for (const { unsubscribe } of watching.splice(0)) unsubscribe();
+      };
     },
     keyframe: () => ({
       type: "keyframe",

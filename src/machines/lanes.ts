@@ -1,4 +1,4 @@
-import { type Actor, createActor, type InspectionEvent, type Snapshot } from "xstate";
+import { type Actor, type AnyActor, createActor, type InspectionEvent, type Snapshot } from "xstate";
 import type { Command } from "./commands.ts";
 import { type CompactionContext, type CompactionLaneEvent, compactionLane } from "./compaction-lane.ts";
 import type { EngineState } from "./engine-state.ts";
@@ -76,6 +76,8 @@ export interface Lanes {
   /** The same for several wakes in order, but a lane that would not react is left alone. */
   tellWhomItConcerns(wakes: readonly Wake[], event: EngineEvent, state: EngineState): void;
   snapshots(): Record<LaneName, Snapshot<unknown>>;
+  /** The actors themselves, in the lanes' order, for who inspects them. */
+  readonly actors: readonly AnyActor[];
   stop(): void;
 }
 
@@ -131,6 +133,7 @@ export function createLanes({ inspect, snapshots, onCommand, onError }: LanesOpt
       reflectDrop: actors.reflectDrop.getPersistedSnapshot(),
       compaction: actors.compaction.getPersistedSnapshot(),
     }),
+    actors: LANES.map((lane) => actors[lane]),
     stop() {
       for (const lane of LANES) actors[lane].stop();
     },

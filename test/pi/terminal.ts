@@ -24,7 +24,12 @@ export function openTerminal(launch: PiLaunch, size = { columns: 120, rows: 36 }
   const server = `memory-lanes-${process.pid}-${++terminals}`;
   const tmux = (...args: string[]) => execFileSync("tmux", ["-L", server, ...args], { encoding: "utf8" });
   const { file, args, env, dirs } = preparePi(launch, []);
-  const variables = Object.entries({ ...env, TERM: "xterm-256color", COLORTERM: "truecolor", LANG: "C.UTF-8" });
+  const variables = Object.entries({
+    ...env,
+    TERM: "xterm-256color",
+    COLORTERM: "truecolor",
+    LANG: "C.UTF-8",
+  });
   const script = [
     "env",
     "-i",

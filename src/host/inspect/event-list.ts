@@ -1,0 +1,149 @@
+import { setImmediate as nextTick } from "node:timers/promises";
+import type { EngineEvent } from "../../machines/events.ts";
+import { LANES, type LaneName } from "../../machines/readings.ts";
+import type { Chronicle, EventStore } from "./chronicle.ts";
+import { lastAtMost } from "./columns.ts";
+import { decisionWords, EVENT_TYPES, eventWords } from "./event-words.ts";
+import type { EventPage, EventRow } from "./viewer-data.ts";
+
+export interface EventFilter {
+  /** Types to show; all when empty */
+  types: readonly string[];
+  /** Only events that moved one of these lanes, when there are any */
+  lanes: readonly LaneName[];
+  /** Words that the event or what it did must contain, whatever their case */
+  text: string;
+}
+
+export interface EventList {
+  /** Rows of the matches from a position on. */
+  page(filter: EventFilter, from: number, count: number): Promise<EventPage>;
+  /** Position of the last match at or before an event, or of the first match; null when nothing matches. */
+  positionOf(filter: EventFilter, index: number): Promise<number | null>;
+  /** The next (or previous) event that moved a lane; null when there is none. */
+  jump(lane: LaneName | null, index: number, direction: 1 | -1): number | null;
+  row(index: number): EventRow;
+}
+
+const MOST_ROWS = 500;
+const FILTERS_KEPT = 8;
+const SCAN_BLOCK = 4096;
+
+/** Finds and pages events. Matches are looked up once for a filter and looked up further when the source grows. */
+export function createEventList(chronicle: Chronicle, store: EventStore): EventList {
+  const known = new Map<string, Promise<Matches>>();
+
+  function rowOf(index: number, event: EngineEvent): EventRow {
+    const decided = chronicle.decisions.get(index);
+    return {
+      index,
+      number: chronicle.numbers.at(index),
+      at: chronicle.at.at(index),
+      type: event.type,
+      words: eventWords(event),
+      decision: decided ? decisionWords(decided) : "",
+      lanes: decided ? decided.transitions.map(({ lane }) => lane) : [],
+    };
+  }
+
+  function row(index: number): EventRow {
+    const [event] = store.read(index, index + 1);
+    if (!event) throw new Error(`there is no event at ${index}`);
+    return rowOf(index, event);
+  }
+
+  async function matchesFor(filter: EventFilter): Promise<Matches> {
+    const key = JSON.stringify(filter);
+    const before = known.get(key);
+    known.delete(key);
+    const scanning = scan(filter, before ? await before : { indexes: [], scanned: 0 });
+    known.set(key, scanning);
+    for (const old of known.keys()) if (known.size > FILTERS_KEPT) known.delete(old);
+    return scanning;
+  }
+
+  async function scan(filter: EventFilter, matches: Matches): Promise<Matches> {
+    const types = new Set(filter.types.map((type) => EVENT_TYPES.indexOf(type as EngineEvent["type"])));
+    const text = filter.text.trim().toLowerCase();
+    const passes = (index: number) =>
+      (types.size === 0 || types.has(chronicle.types.at(index))) &&
+      (filter.lanes.length === 0 || movesOneOf(chronicle, index, filter.lanes));
+    while (matches.scanned < chronicle.length) {
+      const from = matches.scanned;
+      const to = Math.min(chronicle.length, from + SCAN_BLOCK);
+      const events = text === "" ? undefined : store.read(from, to);
+      for (let index = from; index < to; index++) {
+        if (!passes(index)) continue;
+        const event = events?.[index - from];
+        if (event && !matchesText(chronicle, index, event, text)) continue;
+        matches.indexes.push(index);
+      }
+      matches.scanned = to;
+      // A long search must not hold up the session that is being looked at.
+      if (events) await nextTick();
+    }
+    return matches;
+  }
+
+  const isAll = ({ types, lanes, text }: EventFilter) =>
+    types.length === 0 && lanes.length === 0 && text.trim() === "";
+
+  return {
+    row,
+    async page(filter, from, count) {
+      const rows = Math.min(count, MOST_ROWS);
+      if (isAll(filter)) {
+        const start = Math.max(0, from);
+        const end = Math.min(chronicle.length, start + rows);
+        const events = end > start ? store.read(start, end) : [];
+        return {
+          matches: chronicle.length,
+          from: start,
+          rows: events.map((event, offset) => rowOf(start + offset, event)),
+        };
+      }
+      const { indexes } = await matchesFor(filter);
+      return { matches: indexes.length, from, rows: indexes.slice(from, from + rows).map(row) };
+    },
+    async positionOf(filter, index) {
+      if (isAll(filter)) return chronicle.length === 0 ? null : Math.min(index, chronicle.length - 1);
+      const { indexes } = await matchesFor(filter);
+      if (indexes.length === 0) return null;
+      return Math.max(
+        0,
+        lastAtMost(indexes.length, (n) => indexes[n] ?? 0, index),
+      );
+    },
+    jump(lane, index, direction) {
+      const found = (lane ? [lane] : LANES)
+        .map((each) => neighbour(chronicle.states[each].indexes, index, direction))
+        .filter((each) => each !== null);
+      if (found.length === 0) return null;
+      return direction > 0 ? Math.min(...found) : Math.max(...found);
+    },
+  };
+}
+
+interface Matches {
+  indexes: number[];
+  /** How many events have been looked at */
+  scanned: number;
+}
+
+function movesOneOf({ decisions }: Chronicle, index: number, lanes: readonly LaneName[]): boolean {
+  const decided = decisions.get(index);
+  return decided?.transitions.some(({ lane }) => lanes.includes(lane)) ?? false;
+}
+
+function matchesText({ decisions }: Chronicle, index: number, event: EngineEvent, text: string): boolean {
+  const decided = decisions.get(index);
+  if (`${event.type} ${eventWords(event)}`.toLowerCase().includes(text)) return true;
+  if (decided && decisionWords(decided).toLowerCase().includes(text)) return true;
+  return JSON.stringify(event).toLowerCase().includes(text);
+}
+
+function neighbour(indexes: readonly number[], index: number, direction: 1 | -1): number | null {
+  const position = lastAtMost(indexes.length, (n) => indexes[n] ?? 0, direction > 0 ? index : index - 1);
+  const found = direction > 0 ? indexes[position + 1] : indexes[position];
+  return found ?? null;
+}

@@ -1,0 +1,29 @@
+import type { InspectorMessage } from "../../effects/inspector-feed.ts";
+import type { EntryLookup } from "../../reducers/entry.ts";
+import type { Chronicle, EventStore } from "./chronicle.ts";
+import type { EventList } from "./event-list.ts";
+import type { Growth, Overview } from "./viewer-data.ts";
+
+/** Where protocol messages go. */
+export interface MessageWriter {
+  send(message: InspectorMessage): void;
+  /** Whether to wait before sending more. */
+  isFull(): boolean;
+}
+
+/** What is looked at: a recording, a session file, or a running Pi. */
+export interface InspectSource {
+  readonly kind: Overview["source"]["kind"];
+  readonly name: string;
+  readonly chronicle: Chronicle;
+  readonly store: EventStore;
+  readonly list: EventList;
+  /** Finds the texts of the memory; undefined for a recording, which has none. */
+  readonly lookup: EntryLookup | undefined;
+  readonly notes: readonly string[];
+  /** Sends the protocol's messages: who is there first, then what happens. Gives what ends it. */
+  streamMessages(writer: MessageWriter): () => void;
+  /** Calls back when there are more events. Gives what ends it. */
+  onGrowth(listener: (growth: Growth) => void): () => void;
+  close(): void;
+}

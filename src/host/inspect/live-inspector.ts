@@ -1,0 +1,18 @@
+import type { Engine, Step } from "../../machines/engine.ts";
+import type { EntryLookup } from "../../reducers/entry.ts";
+import { type InspectServer, startInspectServer } from "./inspect-server.ts";
+import { openLiveSource } from "./memory-source.ts";
+import { loadViewer } from "./viewer-files.ts";
+
+export { openBrowser } from "./open-browser.ts";
+
+/** Serves a running session's lanes until it is closed. */
+export async function inspectLive(
+  name: string,
+  engine: Engine,
+  history: readonly Step[],
+  lookup: EntryLookup,
+): Promise<InspectServer> {
+  const viewer = await loadViewer();
+  return startInspectServer({ source: openLiveSource(name, engine, history, lookup), viewer });
+}

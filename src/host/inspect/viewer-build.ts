@@ -1,0 +1,144 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { ELK, ElkExtendedEdge, ElkNode } from "elkjs";
+import { LANES, type LaneName } from "../../machines/readings.ts";
+import type { ChartGraph } from "./chart-graph.ts";
+import { CHARTS } from "./chart-path.ts";
+import type { LaidOutChart } from "./viewer-data.ts";
+
+const ROOT = resolve(import.meta.dirname, "../../..");
+const OUT = join(ROOT, "dist/viewer");
+
+/** Bundles the viewer into `dist/viewer` and gives that folder. The charts are laid out here, once. */
+export async function buildViewer(): Promise<URL> {
+  const { rolldown } = await import("rolldown");
+  const charts = Object.fromEntries(
+    await Promise.all(LANES.map(async (lane) => [lane, await layOut(CHARTS[lane])] as const)),
+  ) as Record<LaneName, LaidOutChart>;
+  const build = await rolldown({
+    input: { viewer: "src/host/viewer/main.tsx" },
+    cwd: ROOT,
+    platform: "browser",
+    transform: {
+      target: "es2022",
+      jsx: { runtime: "automatic" },
+      define: { LAID_OUT_CHARTS: JSON.stringify(charts) },
+    },
+  });
+  const { output } = await build.generate({ format: "esm", minify: true, entryFileNames: "viewer.js" });
+  await build.close();
+  const [entry, ...more] = output;
+  if (more.length > 0) throw new Error("the viewer must be one file");
+  rmSync(OUT, { recursive: true, force: true });
+  mkdirSync(OUT, { recursive: true });
+  writeFileSync(join(OUT, "viewer.js"), entry.code);
+  writeFileSync(join(OUT, "viewer.css"), styles());
+  writeFileSync(join(OUT, "THIRD-PARTY-LICENSES.txt"), licences(entry.moduleIds));
+  return pathToFileURL(`${OUT}/`);
+}
+
+function styles(): string {
+  const own = ["theme.css", "layout.css", "panels.css"].map((name) =>
+    readFileSync(join(ROOT, "src/host/viewer", name), "utf8"),
+  );
+  const plot = readFileSync(createRequire(import.meta.url).resolve("uplot/dist/uPlot.min.css"), "utf8");
+  return [plot, ...own].join("\n");
+}
+
+function licences(moduleIds: readonly string[]): string {
+  const folders = moduleIds.flatMap(
+    (id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id.replaceAll("\\", "/"))?.[0] ?? [],
+  );
+  return [...new Set(folders)]
+    .sort()
+    .map((folder) => {
+      const { name, version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+      return `${name} ${version}\n\n${readFileSync(join(folder, "LICENSE"), "utf8").trim()}\n`;
+    })
+    .join(`\n${"-".repeat(80)}\n\n`);
+}
+
+const NODE_HEIGHT = 30;
+const CHARACTER = 7.2;
+const LABEL_HEIGHT = 14;
+
+async function layOut(graph: ChartGraph): Promise<LaidOutChart> {
+  // The package's types take its default export for a namespace.
+  const Elk = (await import("elkjs")).default as unknown as new () => ELK;
+  const children = (parent: string | null): ElkNode[] =>
+    graph.nodes
+      .filter((node) => node.parent === parent)
+      .map((node) => {
+        const inner = children(node.id);
+        return {
+          id: node.id,
+          width: Math.max(70, node.label.length * CHARACTER + 24),
+          height: NODE_HEIGHT,
+          ...(inner.length > 0 && {
+            children: inner,
+            layoutOptions: { "elk.padding": "[top=24,left=12,bottom=12,right=12]" },
+          }),
+        };
+      });
+  const laidOut: ElkNode = await new Elk().layout({
+    id: "root",
+    layoutOptions: {
+      "elk.algorithm": "layered",
+      "elk.direction": "DOWN",
+      "elk.hierarchyHandling": "INCLUDE_CHILDREN",
+      "elk.edgeRouting": "ORTHOGONAL",
+      "elk.layered.spacing.nodeNodeBetweenLayers": "26",
+      "elk.spacing.nodeNode": "26",
+      "elk.spacing.edgeNode": "14",
+      "elk.spacing.edgeEdge": "12",
+      "elk.edgeLabels.inline": "true",
+      "elk.layered.considerModelOrder.strategy": "NODES_AND_EDGES",
+      "elk.json.edgeCoords": "ROOT",
+      "elk.json.shapeCoords": "ROOT",
+    },
+    children: children(null),
+    edges: graph.edges.map(({ id, from, to }) => ({
+      id,
+      sources: [from],
+      targets: [to],
+      labels: [{ text: "00", width: 22, height: LABEL_HEIGHT }],
+    })),
+  });
+  const places = new Map<string, ElkNode>();
+  const collect = (node: ElkNode) => {
+    for (const child of node.children ?? []) {
+      places.set(child.id, child);
+      collect(child);
+    }
+  };
+  collect(laidOut);
+  const routes = new Map((laidOut.edges ?? []).map((edge: ElkExtendedEdge) => [edge.id, edge]));
+  return {
+    width: Math.ceil(laidOut.width ?? 0),
+    height: Math.ceil(laidOut.height ?? 0),
+    nodes: graph.nodes.map(({ id, label, description }) => {
+      const { x = 0, y = 0, width = 0, height = 0, children: inner = [] } = places.get(id) ?? {};
+      return { id, label, description, x, y, width, height, group: inner.length > 0 };
+    }),
+    edges: graph.edges.map(({ id, from, to, transitions }) => {
+      const section = routes.get(id)?.sections?.[0];
+      const label = routes.get(id)?.labels?.[0];
+      const points = section ? [section.startPoint, ...(section.bendPoints ?? []), section.endPoint] : [];
+      return {
+        id,
+        from,
+        to,
+        transitions,
+        points: points.map(({ x, y }) => ({ x, y })),
+        label: { x: label?.x ?? 0, y: label?.y ?? 0, width: label?.width ?? 0, height: label?.height ?? 0 },
+      };
+    }),
+  };
+}
+
+if (process.argv[1] && import.meta.filename === resolve(process.argv[1])) {
+  await buildViewer();
+  console.log("dist/viewer");
+}

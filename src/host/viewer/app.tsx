@@ -1,0 +1,125 @@
+import { ChartsPanel } from "./charts.tsx";
+import { ClocksPlot } from "./clocks.tsx";
+import { EventsPanel } from "./events.tsx";
+import { clockTime, day } from "./format.ts";
+import { Help } from "./help.tsx";
+import { toggleTheme } from "./keys.ts";
+import { MemoryPanel } from "./memory.tsx";
+import { MomentPanel } from "./moment.tsx";
+import {
+  axis,
+  connected,
+  count,
+  failure,
+  follow,
+  following,
+  helpShown,
+  overview,
+  type Panel,
+  panel,
+  setAxis,
+} from "./store.ts";
+import { Swimlanes } from "./swimlanes.tsx";
+import { Transport } from "./transport.tsx";
+
+/** The whole page: the time line above, the events and what is known of the selected one below. */
+export function App() {
+  if (!overview.value) return <p class="alone">{failure.value ?? "Reading…"}</p>;
+  if (count.value === 0) return <p class="alone">No event yet.</p>;
+  return (
+    <>
+      <Header />
+      <section class="timeline" aria-label="Time line">
+        <Swimlanes />
+        <ClocksPlot />
+      </section>
+      <Transport />
+      <main>
+        <EventsPanel />
+        <section class="panel" aria-label="Selected event">
+          <Tabs />
+          {panel.value === "moment" && <MomentPanel />}
+          {panel.value === "charts" && <ChartsPanel />}
+          {panel.value === "memory" && <MemoryPanel />}
+        </section>
+      </main>
+      {helpShown.value && <Help />}
+    </>
+  );
+}
+
+function Header() {
+  const known = overview.value;
+  if (!known) return null;
+  const { source, notes, firstAt, lastAt } = known;
+  return (
+    <header>
+      <h1>Memory Lanes</h1>
+      <span class="source" title={source.name}>
+        {source.kind} · {source.name}
+      </span>
+      <span class="muted">
+        {count.value.toLocaleString("en-US")} events, {day(firstAt)} {clockTime(firstAt)} to{" "}
+        {day(lastAt) === day(firstAt) ? "" : `${day(lastAt)} `}
+        {clockTime(lastAt)}
+      </span>
+      {notes.length > 0 && (
+        <span class="notes" title={notes.join("\n")}>
+          {notes[0]}
+        </span>
+      )}
+      {failure.value && <span class="failure">{failure.value}</span>}
+      <span class="spring" />
+      {source.kind === "live" && (
+        <button type="button" class={following.value ? "live on" : "live"} onClick={follow} title="f">
+          {connected.value ? (following.value ? "● live" : "○ follow") : "Pi has gone"}
+        </button>
+      )}
+      <button type="button" title="t" onClick={() => setAxis(axis.value === "event" ? "time" : "event")}>
+        by {axis.value}
+      </button>
+      <button type="button" title="d" onClick={toggleTheme}>
+        ◐
+      </button>
+      <button
+        type="button"
+        title="?"
+        aria-label="Keys"
+        onClick={() => {
+          helpShown.value = !helpShown.value;
+        }}
+      >
+        ?
+      </button>
+    </header>
+  );
+}
+
+const TABS: { name: Panel; label: string; key: string }[] = [
+  { name: "moment", label: "Moment", key: "m" },
+  { name: "charts", label: "Charts", key: "c" },
+  { name: "memory", label: "Memory", key: "y" },
+];
+
+function Tabs() {
+  return (
+    <div class="tabs" role="tablist">
+      {TABS.filter(({ name }) => name !== "memory" || overview.value?.hasMemory).map(
+        ({ name, label, key }) => (
+          <button
+            key={name}
+            type="button"
+            role="tab"
+            aria-selected={panel.value === name}
+            title={key}
+            onClick={() => {
+              panel.value = name;
+            }}
+          >
+            {label}
+          </button>
+        ),
+      )}
+    </div>
+  );
+}

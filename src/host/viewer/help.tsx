@@ -1,0 +1,32 @@
+import { KEYS } from "./keys.ts";
+import { helpShown } from "./store.ts";
+
+/** The keys, and how to read the page. */
+export function Help() {
+  const close = () => {
+    helpShown.value = false;
+  };
+  return (
+    <dialog open class="help" aria-label="Keys">
+      <h2>Keys</h2>
+      <dl>
+        {KEYS.map(({ keys, words }) => (
+          <div key={keys} class="help-key">
+            <dt>
+              <kbd>{keys}</kbd>
+            </dt>
+            <dd>{words}</dd>
+          </div>
+        ))}
+      </dl>
+      <p class="muted">
+        On the time line: click or drag selects, the wheel zooms, ⇧ and the wheel moves. Below each lane a
+        line is a run: ● recorded, ○ found nothing, ✕ failed, ◌ stale or aborted. Upright lines are
+        compactions.
+      </p>
+      <button type="button" onClick={close}>
+        Close (Esc)
+      </button>
+    </dialog>
+  );
+}

@@ -1,0 +1,125 @@
+import {
+  axis,
+  count,
+  follow,
+  helpShown,
+  jump,
+  LANES,
+  overview,
+  type Panel,
+  pan,
+  panel,
+  playing,
+  select,
+  selectedX,
+  setAxis,
+  speed,
+  step,
+  view,
+  zoom,
+} from "./store.ts";
+
+/** The keys and what they do, for the help and for the page's `keydown`. */
+export const KEYS: { keys: string; words: string }[] = [
+  { keys: "→ ←  or  j k", words: "next, previous event (of those that the filter shows)" },
+  { keys: "⇧→ ⇧←", words: "ten events on, back" },
+  { keys: "Home End", words: "first, last event" },
+  { keys: "n p", words: "next, previous change of any lane" },
+  { keys: "1 2 3", words: "next change of observer, reflect/drop, compaction; with ⇧ the previous" },
+  { keys: "Space", words: "play, pause" },
+  { keys: "+ −", words: "twice, half as fast" },
+  { keys: "f", words: "follow the running Pi" },
+  { keys: "/", words: "search the events" },
+  { keys: "m c y", words: "moment, charts, memory" },
+  { keys: "z x a", words: "zoom in, out, show all" },
+  { keys: "[ ]", words: "move the time line" },
+  { keys: "t", words: "event axis, time axis" },
+  { keys: "d", words: "light, dark" },
+  { keys: "?", words: "this help" },
+];
+
+const PANELS: Record<string, Panel> = { m: "moment", c: "charts", y: "memory" };
+
+export function onKey(event: KeyboardEvent): void {
+  const { target } = event;
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (target instanceof HTMLInputElement && target.type === "search") {
+    if (event.key === "Escape" || event.key === "Enter") target.blur();
+    return;
+  }
+  if (target instanceof HTMLSelectElement) return;
+  if (act(event)) event.preventDefault();
+}
+
+/** Whether the key meant something. */
+function act({ key, code, shiftKey }: KeyboardEvent): boolean {
+  const digit = /^Digit([123])$/.exec(code)?.[1];
+  if (digit !== undefined) {
+    void jump(LANES[Number(digit) - 1] ?? null, shiftKey ? -1 : 1);
+    return true;
+  }
+  const chosen = PANELS[key];
+  if (chosen) {
+    if (chosen !== "memory" || overview.value?.hasMemory) panel.value = chosen;
+    return true;
+  }
+  const action = ACTIONS[key];
+  if (!action) return false;
+  action(shiftKey ? 10 : 1);
+  return true;
+}
+
+const ACTIONS: Record<string, (by: number) => void> = {
+  ArrowRight: (by) => void step(1, by),
+  ArrowDown: (by) => void step(1, by),
+  j: () => void step(1),
+  ArrowLeft: (by) => void step(-1, by),
+  ArrowUp: (by) => void step(-1, by),
+  k: () => void step(-1),
+  Home: () => select(0),
+  End: () => select(count.value - 1),
+  n: () => void jump(null, 1),
+  p: () => void jump(null, -1),
+  " ": () => {
+    playing.value = !playing.value;
+  },
+  "+": faster,
+  "=": faster,
+  "-": () => {
+    speed.value = Math.max(0.5, speed.value / 2);
+  },
+  f: () => {
+    if (overview.value?.source.kind === "live") follow();
+  },
+  "/": () => document.querySelector<HTMLInputElement>("input[type=search]")?.focus(),
+  z: () => zoom(0.5, selectedX.value),
+  x: () => zoom(2, selectedX.value),
+  a: () => {
+    view.value = null;
+  },
+  "[": () => pan(-0.5),
+  "]": () => pan(0.5),
+  t: () => setAxis(axis.value === "event" ? "time" : "event"),
+  d: toggleTheme,
+  "?": () => {
+    helpShown.value = !helpShown.value;
+  },
+  Escape: () => {
+    helpShown.value = false;
+    playing.value = false;
+  },
+};
+
+function faster(): void {
+  speed.value = Math.min(65_536, speed.value * 2);
+}
+
+/** Light or dark against the system's wish, until the page is closed. */
+export function toggleTheme(): void {
+  const { documentElement } = document;
+  const dark = documentElement.dataset.theme
+    ? documentElement.dataset.theme === "dark"
+    : matchMedia("(prefers-color-scheme: dark)").matches;
+  documentElement.dataset.theme = dark ? "light" : "dark";
+  dispatchEvent(new Event("themechange"));
+}

@@ -1,0 +1,70 @@
+import type { LaneName } from "../../machines/readings.ts";
+import type { Axis, EventPage, Growth, Memory, Moment, Overview, Timeline } from "../inspect/viewer-data.ts";
+
+const token = new URLSearchParams(location.search).get("token") ?? "";
+
+/** What the event list shows. */
+export interface Filter {
+  types: readonly string[];
+  lanes: readonly LaneName[];
+  text: string;
+}
+
+type Query = Record<string, string | number | undefined>;
+
+async function ask<T>(path: string, query: Query = {}): Promise<T> {
+  const params = new URLSearchParams({ token });
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) params.set(name, String(value));
+  const response = await fetch(`/data/${path}?${params}`);
+  if (!response.ok) throw new Error((await response.text()) || `the server answered ${response.status}`);
+  return response.json();
+}
+
+function filterQuery({ types, lanes, text }: Filter): Query {
+  return {
+    types: types.length > 0 ? types.join(",") : undefined,
+    lanes: lanes.length > 0 ? lanes.join(",") : undefined,
+    text: text.trim() || undefined,
+  };
+}
+
+export const askOverview = () => ask<Overview>("overview");
+export const askMoment = (index: number) => ask<Moment>("moment", { index });
+export const askMemory = (index: number) => ask<Memory | null>("memory", { index });
+
+export function askTimeline(
+  axis: Axis,
+  window: readonly [number, number] | null,
+  width: number,
+): Promise<Timeline> {
+  return ask("timeline", { axis, from: window?.[0], to: window?.[1], width });
+}
+
+export function askEvents(filter: Filter, from: number, count: number): Promise<EventPage> {
+  return ask("events", { ...filterQuery(filter), from, count });
+}
+
+export async function askPosition(filter: Filter, index: number): Promise<number | null> {
+  return (await ask<{ position: number | null }>("position", { ...filterQuery(filter), index })).position;
+}
+
+export async function askJump(
+  lane: LaneName | null,
+  index: number,
+  direction: 1 | -1,
+): Promise<number | null> {
+  const query = { lane: lane ?? undefined, index, direction: direction < 0 ? "back" : undefined };
+  return (await ask<{ index: number | null }>("jump", query)).index;
+}
+
+/** The last event at or before a time. */
+export async function askIndexAt(time: number): Promise<number> {
+  return (await ask<{ index: number }>("at", { time })).index;
+}
+
+/** Follows a running Pi. Calls back on every growth, and with null when Pi has gone. */
+export function followGrowth(listener: (growth: Growth | null) => void): void {
+  const socket = new WebSocket(`ws://${location.host}/live?token=${encodeURIComponent(token)}`);
+  socket.onmessage = ({ data }) => listener(JSON.parse(data));
+  socket.onclose = () => listener(null);
+}

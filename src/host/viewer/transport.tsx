@@ -1,0 +1,87 @@
+import { clockTime } from "./format.ts";
+import { count, jump, LANE_LABELS, LANES, moment, playing, select, selected, speed, step } from "./store.ts";
+
+/** One slider for everything, and the ways to move it. */
+export function Transport() {
+  return (
+    <section class="transport" aria-label="Move through the events">
+      <button
+        type="button"
+        title="Previous event (←)"
+        aria-label="Previous event"
+        onClick={() => void step(-1)}
+      >
+        ◀
+      </button>
+      <button
+        type="button"
+        title="Play, pause (Space)"
+        aria-label={playing.value ? "Pause" : "Play"}
+        onClick={() => {
+          playing.value = !playing.value;
+        }}
+      >
+        {playing.value ? "❚❚" : "▶"}
+      </button>
+      <button type="button" title="Next event (→)" aria-label="Next event" onClick={() => void step(1)}>
+        ▸
+      </button>
+      <input
+        type="range"
+        aria-label="Selected event"
+        min={0}
+        max={Math.max(0, count.value - 1)}
+        value={selected.value}
+        onInput={(event) => select(event.currentTarget.valueAsNumber)}
+        onKeyDown={(event) => event.preventDefault()}
+      />
+      <output class="where">
+        #{(moment.value?.row.number ?? selected.value + 1).toLocaleString("en-US")}{" "}
+        <span class="muted">{moment.value ? clockTime(moment.value.row.at) : ""}</span>
+      </output>
+      <label class="speed" title="Events a second (+ −)">
+        <select
+          aria-label="Speed"
+          value={speed.value}
+          onChange={(event) => {
+            speed.value = Number(event.currentTarget.value);
+          }}
+        >
+          {[...new Set([...SPEEDS, speed.value])]
+            .sort((a, b) => a - b)
+            .map((value) => (
+              <option key={value} value={value}>
+                {value} /s
+              </option>
+            ))}
+        </select>
+      </label>
+      <span class="jumps">
+        <span class="muted">change of</span>
+        {LANES.map((lane, at) => (
+          <span key={lane} class="jump">
+            <button
+              type="button"
+              title={`⇧${at + 1}`}
+              aria-label={`Previous change of ${LANE_LABELS[lane]}`}
+              onClick={() => void jump(lane, -1)}
+            >
+              ‹
+            </button>
+            {LANE_LABELS[lane]}
+            <button
+              type="button"
+              title={String(at + 1)}
+              aria-label={`Next change of ${LANE_LABELS[lane]}`}
+              onClick={() => void jump(lane, 1)}
+            >
+              ›
+            </button>
+          </span>
+        ))}
+      </span>
+    </section>
+  );
+}
+
+const SPEEDS = [1, 2, 8, 32, 128, 1024, 8192];
