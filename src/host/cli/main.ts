@@ -1,0 +1,46 @@
+import { Command, CommanderError } from "commander";
+import packageJson from "../../../package.json" with { type: "json" };
+import { createIo, EXIT, type Io, UsageError } from "./io.ts";
+import { replayCommand } from "./replay-command.ts";
+
+/** Every subcommand, in the order of the help: a function that gives commander's description of it. */
+const SUBCOMMANDS: readonly ((io: Io, exit: (code: number) => void) => Command)[] = [replayCommand];
+
+/**
+ * The `memory-lanes` command: runs it with the arguments after the program's name and resolves to the exit code. 0: all
+ * is well; 1: a difference or a finding; 2: the user has something to put right, and one line on stderr says what.
+ */
+export async function main(args: readonly string[]): Promise<number> {
+  const io = createIo();
+  let exitCode: number = EXIT.ok;
+  const program = new Command("memory-lanes")
+    .exitOverride()
+    .description("Looks into the memory of Pi sessions: replay, question, tune and read it.")
+    .version(packageJson.version)
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "memory-lanes: ")) });
+  for (const subcommand of SUBCOMMANDS) {
+    program.addCommand(
+      subcommand(io, (code) => {
+        exitCode = code;
+      }),
+    );
+  }
+  for (const command of program.commands) command.copyInheritedSettings(program);
+  try {
+    await program.parseAsync([...args], { from: "user" });
+  } catch (error) {
+    exitCode = codeOf(error, io);
+  }
+  await io.end();
+  return exitCode;
+}
+
+function codeOf(error: unknown, io: Io): number {
+  if (error instanceof UsageError) {
+    io.complain(`memory-lanes: ${error.message}`);
+    return EXIT.usage;
+  }
+  // Commander has said what is wrong, or has shown its help.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+  throw error;
+}
