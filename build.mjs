@@ -18,6 +18,9 @@ const PROGRAMS = { runtime: "src/host/runtime.ts", cli: "src/host/cli/main.ts" }
  * importer's own XState and zod. */
 const LIBRARY = { index: "src/index.ts" };
 
+/** What `ws` tries to load for speed and does without. */
+const NATIVE_EXTRAS = ["bufferutil", "utf-8-validate"];
+
 const { values } = parseArgs({ options: { "if-possible": { type: "boolean", default: false } } });
 await main(values["if-possible"]);
 
@@ -89,7 +92,7 @@ async function bundle(rolldown, input, { external, minify }) {
 
 /** Pi's own packages come from the Pi that loads us. */
 function isHost(id) {
-  return isBuiltin(id) || id.startsWith("@earendil-works/");
+  return isBuiltin(id) || id.startsWith("@earendil-works/") || NATIVE_EXTRAS.includes(id);
 }
 
 function isPackage(id) {

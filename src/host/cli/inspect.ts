@@ -1,8 +1,5 @@
 import { Command, InvalidArgumentError } from "commander";
-import { startInspectServer } from "../inspect/inspect-server.ts";
-import { openBrowser } from "../inspect/open-browser.ts";
-import { openFileSource } from "../inspect/open-file.ts";
-import { loadViewer } from "../inspect/viewer-files.ts";
+import { type Io, UsageError } from "./io.ts";
 
 interface InspectOptions {
   port?: number;
@@ -12,7 +9,7 @@ interface InspectOptions {
 }
 
 /** `memory-lanes inspect FILE`: serves a recording or a session file to a browser on this machine until it is stopped. */
-export function inspectCommand(): Command {
+export function inspectCommand(io: Io): Command {
   return new Command("inspect")
     .description("look at a recording or a Pi session file in a browser on this machine")
     .argument("<file>", "a recording (.ndjson) or a Pi session file (.jsonl)")
@@ -20,30 +17,44 @@ export function inspectCommand(): Command {
     .option("--no-open", "only print the address")
     .option("--json", 'print one line {"page", "socket"} and open nothing')
     .option("--stately", "open Stately's inspector instead of the local viewer; it is an online page")
-    .action(inspect);
+    .action((file: string, options: InspectOptions) => inspect(io, file, options));
 }
 
-/** Resolves when the user stops it (Ctrl+C, or the end of its parent). Throws, naming the file, for what cannot be opened. */
+/** Resolves when the user stops it (Ctrl+C, or the end of its parent). The server is loaded here, for nobody else. */
 async function inspect(
+  io: Io,
   file: string,
   { port, open, json = false, stately = false }: InspectOptions,
 ): Promise<void> {
-  const viewer = await loadViewer();
-  const server = await startInspectServer({ source: await openFileSource(file), viewer, port });
+  const { openBrowser, openFileSource, serveFile } = await import("../inspect/file-inspector.ts");
+  const source = await openFileSource(file).catch((error: unknown) => {
+    throw new UsageError(messageOf(error, file));
+  });
+  const server = await serveFile(source, port).catch((error: unknown) => {
+    throw new UsageError(messageOf(error, port === undefined ? "" : `port ${port}`));
+  });
   const { page, socket } = server;
-  if (json) console.log(JSON.stringify({ page, socket }));
+  if (json) io.line(JSON.stringify({ page, socket }));
   else {
-    console.log(page);
-    console.log(`Inspector protocol: ${socket}`);
-    if (stately) console.log(`Stately's inspector is an online page: ${server.stately}`);
-    console.log("Ctrl+C stops it.");
+    io.line(page);
+    io.line(`Inspector protocol: ${socket}`);
+    if (stately) io.line(`Stately's inspector is an online page: ${server.stately}`);
+    for (const note of source.notes) io.line(note);
+    io.line("Ctrl+C stops it.");
   }
+  await io.ready();
   if (open && !json) openBrowser(stately ? server.stately : page);
   await new Promise<void>((resolve) => {
     process.once("SIGINT", resolve);
     process.once("SIGTERM", resolve);
   });
   await server.close();
+}
+
+/** A system's error names what it is about only in part: the file or the port is put before it. */
+function messageOf(error: unknown, about: string): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return about === "" || message.includes(about) ? message : `${about}: ${message}`;
 }
 
 const HIGHEST_PORT = 65_535;

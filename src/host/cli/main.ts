@@ -1,10 +1,14 @@
 import { Command, CommanderError } from "commander";
 import packageJson from "../../../package.json" with { type: "json" };
+import { inspectCommand } from "./inspect.ts";
 import { createIo, EXIT, type Io, UsageError } from "./io.ts";
 import { replayCommand } from "./replay-command.ts";
 
 /** Every subcommand, in the order of the help: a function that gives commander's description of it. */
-const SUBCOMMANDS: readonly ((io: Io, exit: (code: number) => void) => Command)[] = [replayCommand];
+const SUBCOMMANDS: readonly ((io: Io, exit: (code: number) => void) => Command)[] = [
+  replayCommand,
+  inspectCommand,
+];
 
 /**
  * The `memory-lanes` command: runs it with the arguments after the program's name and resolves to the exit code. 0: all

@@ -62,14 +62,32 @@ function licences(moduleIds: readonly string[]): string {
 
 const NODE_HEIGHT = 30;
 const CHARACTER = 7.2;
-const LABEL_HEIGHT = 14;
 
-async function layOut(graph: ChartGraph): Promise<LaidOutChart> {
+/** From the top: the way that a lane goes when all is well, then what it falls into. */
+const DOWNWARD = [
+  "*",
+  "idle",
+  "due",
+  "requested",
+  "compacting",
+  "running",
+  "coolingDown",
+  "backingOff",
+  "passive",
+];
+
+function rankOf(id: string): number {
+  const rank = DOWNWARD.indexOf(id.split(".")[0] ?? "");
+  return rank < 0 ? DOWNWARD.length : rank;
+}
+
+export async function layOut(graph: ChartGraph): Promise<LaidOutChart> {
   // The package's types take its default export for a namespace.
   const Elk = (await import("elkjs")).default as unknown as new () => ELK;
   const children = (parent: string | null): ElkNode[] =>
     graph.nodes
       .filter((node) => node.parent === parent)
+      .sort((a, b) => rankOf(a.id) - rankOf(b.id))
       .map((node) => {
         const inner = children(node.id);
         return {
@@ -89,22 +107,22 @@ async function layOut(graph: ChartGraph): Promise<LaidOutChart> {
       "elk.direction": "DOWN",
       "elk.hierarchyHandling": "INCLUDE_CHILDREN",
       "elk.edgeRouting": "ORTHOGONAL",
-      "elk.layered.spacing.nodeNodeBetweenLayers": "26",
-      "elk.spacing.nodeNode": "26",
-      "elk.spacing.edgeNode": "14",
-      "elk.spacing.edgeEdge": "12",
-      "elk.edgeLabels.inline": "true",
-      "elk.layered.considerModelOrder.strategy": "NODES_AND_EDGES",
+      "elk.layered.spacing.nodeNodeBetweenLayers": "18",
+      "elk.layered.spacing.edgeNodeBetweenLayers": "9",
+      "elk.layered.spacing.edgeEdgeBetweenLayers": "8",
+      "elk.spacing.nodeNode": "18",
+      "elk.spacing.edgeNode": "9",
+      "elk.spacing.edgeEdge": "8",
+      "elk.layered.cycleBreaking.strategy": "MODEL_ORDER",
+      "elk.layered.considerModelOrder.strategy": "PREFER_NODES",
+      "elk.layered.nodePlacement.strategy": "NETWORK_SIMPLEX",
       "elk.json.edgeCoords": "ROOT",
       "elk.json.shapeCoords": "ROOT",
     },
     children: children(null),
-    edges: graph.edges.map(({ id, from, to }) => ({
-      id,
-      sources: [from],
-      targets: [to],
-      labels: [{ text: "00", width: 22, height: LABEL_HEIGHT }],
-    })),
+    edges: [...graph.edges]
+      .sort((a, b) => rankOf(a.from) - rankOf(b.from) || rankOf(a.to) - rankOf(b.to))
+      .map(({ id, from, to }) => ({ id, sources: [from], targets: [to] })),
   });
   const places = new Map<string, ElkNode>();
   const collect = (node: ElkNode) => {
@@ -124,7 +142,6 @@ async function layOut(graph: ChartGraph): Promise<LaidOutChart> {
     }),
     edges: graph.edges.map(({ id, from, to, transitions }) => {
       const section = routes.get(id)?.sections?.[0];
-      const label = routes.get(id)?.labels?.[0];
       const points = section ? [section.startPoint, ...(section.bendPoints ?? []), section.endPoint] : [];
       return {
         id,
@@ -132,10 +149,25 @@ async function layOut(graph: ChartGraph): Promise<LaidOutChart> {
         to,
         transitions,
         points: points.map(({ x, y }) => ({ x, y })),
-        label: { x: label?.x ?? 0, y: label?.y ?? 0, width: label?.width ?? 0, height: label?.height ?? 0 },
+        label: middleOf(points),
       };
     }),
   };
+}
+
+/** The middle of the longest stretch of an arrow: where its number is read best. */
+function middleOf(points: readonly { x: number; y: number }[]): { x: number; y: number } {
+  let best = { x: points[0]?.x ?? 0, y: points[0]?.y ?? 0 };
+  let longest = 0;
+  for (const [at, { x, y }] of points.entries()) {
+    const next = points[at + 1];
+    if (!next) continue;
+    const length = Math.abs(next.x - x) + Math.abs(next.y - y);
+    if (length <= longest) continue;
+    longest = length;
+    best = { x: (x + next.x) / 2, y: (y + next.y) / 2 };
+  }
+  return best;
 }
 
 if (process.argv[1] && import.meta.filename === resolve(process.argv[1])) {

@@ -123,6 +123,7 @@ export interface LaidOutChart {
     transitions: { event: string; guard: string | null }[];
     /** The arrow's corners */
     points: { x: number; y: number }[];
-    label: { x: number; y: number; width: number; height: number };
+    /** Where its number stands */
+    label: { x: number; y: number };
   }[];
 }

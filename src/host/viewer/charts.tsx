@@ -95,7 +95,7 @@ function Chart({ lane }: { lane: LaneName }) {
                 marker-end={`url(#${lane}-${kind})`}
               />
               {times > 0 && (
-                <text class="edge-count" x={label.x + label.width / 2} y={label.y + label.height - 3}>
+                <text class="edge-count" x={label.x} y={label.y + 4}>
                   {short(times)}
                 </text>
               )}
