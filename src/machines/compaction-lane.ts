@@ -109,6 +109,8 @@ export const compactionLane = compactionSetup.createMachine({
           { guard: "mayGoAheadNow", target: "requested" },
         ],
         trigger: [{ guard: "isObserverBehind", actions: "rememberTrigger" }, { target: "requested" }],
+        // The user's own attempt, on the very tokens that are due.
+        compactionFailed: { target: "backingOff", actions: "rememberFailure" },
         // The next opening is no trigger.
         closing: "idle",
       },

@@ -41,7 +41,7 @@ export const observerLane = workLane.createMachine({
       entry: ["nameRun", { type: "startRun", params: { worker: "observer" } }],
       exit: "endRun",
       on: {
-        closing: { actions: "abortRun" },
+        closing: { target: "idle", actions: "abortRun" },
         result: [
           { guard: "recorded", target: "idle", actions: ["rememberSuccess", "tellRecorded"] },
           { guard: "foundNothing", target: "coolingDown", actions: "rememberEmptyRange" },

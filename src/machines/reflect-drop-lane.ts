@@ -46,7 +46,7 @@ export const reflectDropLane = workLane.createMachine({
     running: {
       description: "One run is in flight: the reflector's, then perhaps the dropper's.",
       initial: "reflecting",
-      on: { closing: { actions: "abortRun" } },
+      on: { closing: { target: "idle", actions: "abortRun" } },
       states: {
         reflecting: {
           entry: ["nameRun", { type: "startRun", params: { worker: "reflector" } }],

@@ -59,9 +59,11 @@ const wake = (lane: LaneName, as: WakeAs) => ({ type: "wake", params: { lane, as
 /** Lets every lane see the new readings, the observer first: the others look at what it does. */
 const readAll = [wake("observer", "reading"), wake("reflectDrop", "reading"), wake("compaction", "reading")];
 
+const closeAll = [wake("observer", "closing"), wake("reflectDrop", "closing"), wake("compaction", "closing")];
+
 /**
- * Arbitrates the lanes: which lane hears of what, and in which order. While no session is open only results
- * get through, so that a run which outlives its session still ends.
+ * Arbitrates the lanes: which lane hears of what, and in which order. While no session is open none hears anything:
+ * closing has ended what was in progress, and nothing starts.
  */
 export const schedulerMachine = schedulerSetup.createMachine({
   id: "scheduler",
@@ -72,21 +74,13 @@ export const schedulerMachine = schedulerSetup.createMachine({
       description: "No session is open: nothing starts.",
       on: {
         opened: { target: "open", actions: readAll },
-        runFinished: { actions: "wakeFinished" },
       },
     },
     open: {
       description: "A session is open.",
       on: {
-        opened: { actions: readAll },
-        closed: {
-          target: "closed",
-          actions: [
-            wake("observer", "closing"),
-            wake("reflectDrop", "closing"),
-            wake("compaction", "closing"),
-          ],
-        },
+        opened: { actions: [...closeAll, ...readAll] },
+        closed: { target: "closed", actions: closeAll },
         moved: { actions: readAll },
         workMayStart: {
           actions: [

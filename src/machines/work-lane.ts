@@ -78,7 +78,7 @@ export const workLane = setup({
   actions: {
     nameRun: assign(({ context, event }) => ({
       runs: context.runs + 1,
-      runId: `${context.lane}-${context.runs + 1}`,
+      runId: runIdOf(context.lane, context.runs + 1),
       clockAtStart: event.reading.clock,
       coverageAtStart: event.reading.coverage,
       triggered: false,
@@ -90,7 +90,8 @@ export const workLane = setup({
       failures: context.failures,
       emptyThroughId: context.emptyThroughId,
     })),
-    abortRun: emit(({ context }) => ({ type: "abortRun", runId: context.runId ?? "" })),
+    /** The run is over for the lane; its result, which says that it was aborted, is none of its business any more. */
+    abortRun: emit(({ context: { lane, runs } }) => ({ type: "abortRun", runId: runIdOf(lane, runs) })),
     endRun: assign({ runId: null }),
     rememberTrigger: assign({ triggered: true }),
     forgetTrigger: assign({ triggered: false }),
@@ -122,6 +123,10 @@ export const workLane = setup({
     passTriggerOn: raise(({ event }) => ({ type: "trigger", reading: event.reading })),
   },
 });
+
+function runIdOf(lane: WorkContext["lane"], run: number): string {
+  return `${lane}-${run}`;
+}
 
 function isDue(reading: WorkReading): boolean {
   return reading.clock >= reading.threshold && reading.hasWork;

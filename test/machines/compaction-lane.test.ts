@@ -67,6 +67,18 @@ describe("compaction lane", () => {
     expect(requests(s)).toBe(3);
   });
 
+  it("counts a failure of the user's own attempt, without a warning", () => {
+    const s = schedule(settings);
+    s.turn(1000);
+    const failure = { kind: "failed", message: "Nothing to compact" };
+    expect(s.tell({ type: "compaction.failed", failure }).commands).toEqual([]);
+    s.settle();
+    expect(requests(s)).toBe(0);
+    s.turn(1);
+    s.settle();
+    expect(requests(s)).toBe(1);
+  });
+
   it("waits for new source tokens also when the branch was left and is back", () => {
     const s = schedule(settings);
     s.turn(1000);

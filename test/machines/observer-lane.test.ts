@@ -112,8 +112,10 @@ describe("observer lane", () => {
     expect(s.tell({ type: "session.closed", reason: "new" }).commands).toEqual([
       { type: "abortRun", runId: "observer-1" },
     ]);
-    s.finish("aborted");
+    expect(observer(s)).toBe("idle");
+    s.finish("recorded");
     expect(s.turn(5000).commands).toEqual([]);
+    expect(observer(s)).toBe("idle");
   });
 
   it("is deaf to a result that is not its own run's", () => {

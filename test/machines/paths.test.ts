@@ -136,7 +136,10 @@ describe.each(Object.entries(WALKS))("the %s machine", (name, plan) => {
         if (event.result?.runId === inProgress) inProgress = undefined;
         if (name === "compaction" && state !== "requested") inProgress = undefined;
         for (const command of emitted as Command[]) {
-          if (command.type === "abortRun") expect(command.runId).toBe(inProgress);
+          if (command.type === "abortRun") {
+            expect(command.runId).toBe(inProgress);
+            inProgress = undefined;
+          }
           if (command.type !== "startRun" && command.type !== "requestCompaction") continue;
           expect(inProgress).toBeUndefined();
           inProgress = command.runId;

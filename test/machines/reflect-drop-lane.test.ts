@@ -47,6 +47,24 @@ describe("reflect/drop lane", () => {
     expect(s.engine.standing.contexts.reflectDrop.triggered).toBe(false);
   });
 
+  it("starts no dropper for a reflector that records after its session was closed", () => {
+    const s = observedTwice(100);
+    expect(s.tell({ type: "session.closed", reason: "new" }).commands).toEqual([
+      { type: "abortRun", runId: "reflectDrop-1" },
+    ]);
+    expect(s.finish("recorded").commands).toEqual([]);
+    expect(lane(s)).toBe("idle");
+  });
+
+  it("aborts what is in flight when another session is opened", () => {
+    const s = observedTwice(100);
+    const { event } = s.steps[0] ?? {};
+    if (event?.type !== "session.opened") throw new Error("expected the opening");
+    const { v: _v, seq: _seq, at: _at, ...opened } = event;
+    expect(s.tell(opened).commands).toEqual([{ type: "abortRun", runId: "reflectDrop-1" }]);
+    expect(lane(s)).toBe("idle");
+  });
+
   it("is not due while no observation is newer than the last reflection", () => {
     const s = schedule({ ...settings, observeAfterTokens: 1_000_000 });
     s.turn(10_000);

@@ -1,0 +1,132 @@
+import { readFileSync, rmSync } from "node:fs";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Step } from "../../src/machines/engine.ts";
+import type { RecordingLine } from "../../src/machines/recording.ts";
+import { parseRecordingLine } from "../../src/machines/recording-line.ts";
+import { replay } from "../../src/machines/replay.ts";
+import { createStepper } from "../../src/machines/stepper.ts";
+import { type Act, actedSession, anyAct, SETTINGS } from "../support/engine-acts.ts";
+import { engineRules } from "../support/engine-rules.ts";
+import { trySequences } from "../support/failing-recording.ts";
+import { plainClocks, referenceLanes } from "../support/reference-lanes.ts";
+
+const OPEN: Act = { do: "open", isSame: true };
+
+/** An engine, the plain model beside it and the rules that hold for both; every step is compared and checked. */
+function trial(taken: Step[]) {
+  const session = actedSession();
+  const { engine, step } = createStepper();
+  const model = referenceLanes();
+  const rules = engineRules();
+
+  function act(...acts: Act[]): void {
+    for (const event of acts.flatMap((one) => session.eventsOf(one))) {
+      const made = step(event);
+      taken.push(made);
+      const expected = model.take(event);
+      const actual = { lanes: made.lanes, commands: made.commands };
+      // Comparing text is cheap; the assertion only words the difference.
+      if (JSON.stringify(actual) !== JSON.stringify(expected)) expect(actual).toEqual(expected);
+      rules.check(made);
+      session.hear(made.commands);
+    }
+  }
+  act(OPEN);
+  return { session, engine, act };
+}
+
+describe("the engine, whatever happens to it", () => {
+  it("does what a plain model of its rules does, and breaks none of them", { timeout: 180_000 }, () => {
+    trySequences(
+      "engine-rules",
+      fc.array(anyAct, { maxLength: 20, size: "max" }),
+      (acts, taken) => {
+        const { engine, act } = trial(taken);
+        for (const one of acts) act(one);
+        engine.stop();
+      },
+      { numRuns: 10_000 },
+    );
+  });
+
+  it("does so in long sessions too, and whatever is due is done once a model answers", {
+    timeout: 180_000,
+  }, () => {
+    trySequences(
+      "engine-liveness",
+      fc.array(anyAct, { minLength: 30, maxLength: 120, size: "max" }),
+      (acts, taken) => {
+        const { session, engine, act } = trial(taken);
+        for (const one of acts) act(one);
+        act(OPEN, { do: "settings", passive: false, ratio: false }, { do: "turn" }, { do: "settle" });
+        // What an empty result or a refused compaction stands for has an end.
+        act({ do: "say", tokens: 250 }, { do: "say", tokens: 250 });
+        const answer = () => {
+          if (engine.lanes.compaction === "requested") act({ do: "compaction", stage: "finished", share: 1 });
+        };
+        for (let round = 0; round < 12; round++) {
+          act({ do: "wait", seconds: 600 }, { do: "turn" });
+          while (session.inFlight.length > 0) {
+            act({ do: "finish", outcome: "recorded", tokens: 10, share: 1 });
+            answer();
+          }
+          act({ do: "settle" });
+          answer();
+        }
+        const { observe, reflect, observed, reflected, compact } = plainClocks(session.branch);
+        expect(observe).toBeLessThan(SETTINGS.observeAfterTokens);
+        expect(reflect < SETTINGS.reflectAfterTokens || observed === reflected).toBe(true);
+        expect(compact).toBeLessThan(SETTINGS.compactAfterTokens);
+        engine.stop();
+      },
+      { numRuns: 300 },
+    );
+  });
+
+  it("leaves a failing sequence as a short recording that replays to the same decisions", () => {
+    const attempt = () =>
+      trySequences(
+        "engine-example",
+        fc.array(anyAct, { maxLength: 40, size: "max" }),
+        (acts, taken) => {
+          const { act } = trial(taken);
+          for (const one of acts) {
+            act(one);
+            if (taken.some(({ commands }) => commands.some(({ type }) => type === "startRun"))) {
+              throw new Error("a run was started");
+            }
+          }
+        },
+        { numRuns: 1000, seed: 1 },
+      );
+    expect(attempt).toThrow(/a run was started[\s\S]+turn\.ended|agent\.started/);
+    const [, file = ""] = /memory-lanes replay (.+)$/.exec(messageOf(attempt)) ?? [];
+    const lines = readFileSync(file, "utf8").trimEnd().split("\n").map(parseRecordingLine);
+    rmSync(file);
+    // Opened, said enough, and a trigger, each with its decision.
+    expect(lines.length).toBeLessThanOrEqual(7);
+    expect(reportOf(lines)).toMatchObject({
+      events: 3,
+      missingEvents: 0,
+      verification: { compared: 3, decisions: 2, unverified: 0 },
+    });
+  });
+});
+
+function messageOf(attempt: () => void): string {
+  try {
+    attempt();
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+  return "";
+}
+
+function reportOf(lines: readonly RecordingLine[]) {
+  const steps = replay(lines);
+  for (;;) {
+    const next = steps.next();
+    if (next.done) return next.value;
+  }
+}

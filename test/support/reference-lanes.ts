@@ -1,0 +1,385 @@
+import type { Command } from "../../src/machines/commands.ts";
+import { AGENT_BUSY, type EngineEvent } from "../../src/machines/events.ts";
+import type { LaneName, Worker } from "../../src/machines/readings.ts";
+import type { EntryFact } from "../../src/reducers/entry-fact.ts";
+import { DEFAULT_SETTINGS, type Settings } from "../../src/reducers/settings.ts";
+
+/** Whatever can be read off a branch by going through it from its root: no index, no fold, no shortcut. */
+export function plainClocks(branch: readonly EntryFact[]) {
+  const place = (id: string, before: number) => {
+    const at = branch.findIndex((entry) => entry.id === id);
+    return at < before ? at : -1;
+  };
+  const tokensFrom = (start: number) => branch.slice(start).reduce((sum, { tokens }) => sum + tokens, 0);
+  const furthest = (type: string) =>
+    branch.reduce(
+      (far, { ledger }, at) => (ledger?.type === type ? Math.max(far, place(ledger.coversUpToId, at)) : far),
+      -1,
+    );
+  const observed = furthest("observations");
+  const reflected = furthest("reflections");
+  const compactedAt = branch.findLastIndex(({ compaction }) => compaction !== undefined);
+  const kept = place(branch[compactedAt]?.compaction?.firstKeptEntryId ?? "", compactedAt);
+  const dropped = new Set(
+    branch.flatMap(({ ledger }) => (ledger?.type === "drops" ? ledger.observationIds : [])),
+  );
+  const pool = branch
+    .flatMap(({ ledger }) => (ledger?.type === "observations" ? ledger.records : []))
+    .reduce((sum, { id, tokens }) => (dropped.has(id) ? sum : sum + tokens), 0);
+  return {
+    observed,
+    reflected,
+    observe: tokensFrom(observed + 1),
+    reflect: tokensFrom(reflected + 1),
+    compact: tokensFrom(compactedAt < 0 ? 0 : kept < 0 ? compactedAt : kept),
+    sinceCompaction: tokensFrom(compactedAt + 1),
+    total: tokensFrom(0),
+    compactedAt,
+    pool,
+  };
+}
+
+/** DESIGN 6 in plain words, beside the charts and independent of them: what each event should make of the lanes. */
+export interface ReferenceLanes {
+  take(event: EngineEvent): { lanes: Record<LaneName, string>; commands: Command[] };
+}
+
+interface WorkLane {
+  name: "observer" | "reflectDrop";
+  state: string;
+  runs: number;
+  runId: string;
+  failures: number;
+  failedAt: number;
+  clockAtStart: number;
+  coverageAtStart: number;
+  emptyThroughId: string | null;
+  triggered: boolean;
+}
+
+function workLane(name: WorkLane["name"]): WorkLane {
+  return {
+    name,
+    state: "idle",
+    runs: 0,
+    runId: "",
+    failures: 0,
+    failedAt: 0,
+    clockAtStart: 0,
+    coverageAtStart: -1,
+    emptyThroughId: null,
+    triggered: false,
+  };
+}
+
+export function referenceLanes(): ReferenceLanes {
+  let isOpen = false;
+  let branch: EntryFact[] = [];
+  let settings: Settings = DEFAULT_SETTINGS;
+  let window: number | undefined;
+  let agentIdle = true;
+  let now = 0;
+  let commands: Command[] = [];
+  const observer = workLane("observer");
+  const reflect = workLane("reflectDrop");
+  const compaction = {
+    state: "idle",
+    requests: 0,
+    runId: "",
+    failures: 0,
+    totalAtFailure: 0,
+    triggered: false,
+  };
+
+  const busy = () => observer.state === "due" || observer.state === "running";
+
+  function clockOf(lane: WorkLane) {
+    const { observed, reflected, observe, reflect } = plainClocks(branch);
+    return lane.name === "observer"
+      ? { clock: observe, threshold: settings.observeAfterTokens, coverage: observed, hasWork: observe > 0 }
+      : {
+          clock: reflect,
+          threshold: settings.reflectAfterTokens,
+          coverage: reflected,
+          hasWork: observed > reflected,
+        };
+  }
+
+  function run(lane: WorkLane, worker: Worker): void {
+    const { clock, coverage } = clockOf(lane);
+    lane.runId = `${lane.name}-${++lane.runs}`;
+    lane.clockAtStart = clock;
+    lane.coverageAtStart = coverage;
+    lane.triggered = false;
+    const inner = worker === "reflector" ? ".reflecting" : worker === "dropper" ? ".dropping" : "";
+    lane.state = `running${inner}`;
+    const { runId, failures, emptyThroughId } = lane;
+    commands.push({ type: "startRun", runId, worker, failures, emptyThroughId });
+  }
+
+  function mainWorker(lane: WorkLane): Worker {
+    return lane.name === "observer" ? "observer" : "reflector";
+  }
+
+  function mayRetry(lane: WorkLane): boolean {
+    if (lane.failures === 0) return true;
+    const delay = Math.min(600_000, 30_000 * 2 ** (lane.failures - 1));
+    return now < lane.failedAt || now >= lane.failedAt + delay;
+  }
+
+  function look(lane: WorkLane): void {
+    if (lane.state.startsWith("running")) return;
+    const { clock, threshold, coverage, hasWork } = clockOf(lane);
+    const isDue = clock >= threshold && hasWork;
+    if (settings.passive) become(lane, "passive");
+    else if (lane.state === "passive") become(lane, "idle");
+    else if (!isDue) become(lane, "idle");
+    else if (lane.state === "idle") become(lane, mayRetry(lane) ? "due" : "backingOff");
+    else if (lane.state === "coolingDown") {
+      const hasCooledDown = clock >= lane.clockAtStart + threshold || coverage !== lane.coverageAtStart;
+      if (hasCooledDown) become(lane, "due");
+    } else if (lane.state === "due" && lane.triggered && !busy()) run(lane, "reflector");
+  }
+
+  function become(lane: WorkLane, state: string): void {
+    if (lane.state !== state) lane.triggered = false;
+    lane.state = state;
+  }
+
+  function trigger(lane: WorkLane): void {
+    if (lane.state === "backingOff" && mayRetry(lane)) become(lane, "due");
+    if (lane.state !== "due") return;
+    if (lane.name === "reflectDrop" && busy()) lane.triggered = true;
+    else run(lane, mainWorker(lane));
+  }
+
+  function result(lane: WorkLane, event: Extract<EngineEvent, { type: "run.finished" }>): void {
+    if (!lane.state.startsWith("running") || event.runId !== lane.runId) return;
+    const wasDropping = lane.state === "running.dropping";
+    const tell = (about: "recorded" | "failed") =>
+      commands.push({
+        type: "notify",
+        level: about === "failed" ? "warning" : "info",
+        lane: lane.name,
+        about,
+        runId: event.runId,
+      });
+    lane.state = "idle";
+    switch (event.outcome) {
+      case "recorded": {
+        const { pool } = plainClocks(branch);
+        const target = Math.floor(settings.observationsPoolMaxTokens / 2);
+        tell("recorded");
+        if (lane.name === "reflectDrop" && !wasDropping && pool > target) run(lane, "dropper");
+        else {
+          lane.failures = 0;
+          lane.emptyThroughId = null;
+        }
+        break;
+      }
+      case "empty":
+        lane.failures = 0;
+        if (wasDropping) lane.emptyThroughId = null;
+        else {
+          lane.state = "coolingDown";
+          lane.emptyThroughId = event.throughId;
+        }
+        break;
+      case "failed":
+        lane.state = "backingOff";
+        lane.failedAt = now;
+        if (++lane.failures === 1) tell("failed");
+        break;
+      default:
+    }
+  }
+
+  function demand(name: LaneName): void {
+    const lane = name === "observer" ? observer : reflect;
+    if (name === "compaction" || lane.state.startsWith("running")) return;
+    if (name === "reflectDrop" || clockOf(lane).hasWork) run(lane, mainWorker(lane));
+  }
+
+  function compactThreshold(): number {
+    const usesRatio = settings.compactAfterTokensMode === "ratio" && window !== undefined;
+    return usesRatio
+      ? Math.floor((window ?? 0) * settings.compactAfterTokensRatio)
+      : settings.compactAfterTokens;
+  }
+
+  function isCompactionDue(): boolean {
+    const { compact, sinceCompaction } = plainClocks(branch);
+    const threshold = compactThreshold();
+    const kept = compact - sinceCompaction;
+    return kept < threshold ? compact >= threshold : sinceCompaction >= threshold;
+  }
+
+  function hasNewTokens(): boolean {
+    const { failures, totalAtFailure } = compaction;
+    if (failures === 0) return true;
+    const threshold = compactThreshold();
+    const needed =
+      failures === 1 ? 1 : Math.min(threshold, Math.ceil((threshold / 16) * 2 ** (failures - 2)));
+    return Math.abs(plainClocks(branch).total - totalAtFailure) >= needed;
+  }
+
+  function observerBehind(): boolean {
+    return busy() && plainClocks(branch).observe > settings.compactionGapMaxTokens;
+  }
+
+  function request(): void {
+    compaction.state = "requested";
+    compaction.triggered = false;
+    compaction.runId = `compaction-${++compaction.requests}`;
+    commands.push({ type: "requestCompaction", runId: compaction.runId });
+  }
+
+  function lookAtCompaction(): void {
+    const { state } = compaction;
+    if (state === "requested" || state === "compacting") return;
+    if (settings.passive || state === "passive") rest(settings.passive ? "passive" : "idle");
+    else if (state === "due" && !isCompactionDue()) rest("idle");
+    else if (state === "due") {
+      if (compaction.triggered && agentIdle && !observerBehind()) request();
+    } else if (isCompactionDue() && hasNewTokens()) rest("due");
+    else if (state === "backingOff" && !isCompactionDue()) rest("idle");
+  }
+
+  function rest(state: string): void {
+    if (compaction.state !== state) compaction.triggered = false;
+    compaction.state = state;
+  }
+
+  function failCompaction(): void {
+    compaction.failures++;
+    compaction.totalAtFailure = plainClocks(branch).total;
+    compaction.runId = "";
+    rest("backingOff");
+  }
+
+  function hearOfCompaction(event: EngineEvent): void {
+    const inProgress = compaction.state === "requested" || compaction.state === "compacting";
+    if (event.type === "compaction.started") rest("compacting");
+    else if (event.type === "compaction.finished") {
+      compaction.failures = 0;
+      compaction.runId = "";
+      rest("coolingDown");
+    } else if (event.type === "compaction.failed" && event.failure.kind === AGENT_BUSY) {
+      if (compaction.state !== "requested") return;
+      compaction.runId = "";
+      rest("due");
+    } else if (inProgress || compaction.state === "due") {
+      if (compaction.runId !== "" && compaction.failures === 0) {
+        const { runId } = compaction;
+        commands.push({ type: "notify", level: "warning", lane: "compaction", about: "failed", runId });
+      }
+      failCompaction();
+    }
+  }
+
+  function lookAll(): void {
+    look(observer);
+    look(reflect);
+    lookAtCompaction();
+  }
+
+  function close(): void {
+    for (const lane of [observer, reflect]) {
+      if (!lane.state.startsWith("running")) continue;
+      commands.push({ type: "abortRun", runId: lane.runId });
+      lane.state = "idle";
+    }
+    if (reflect.state === "due") become(reflect, "idle");
+    if (["due", "requested", "compacting"].includes(compaction.state)) {
+      if (compaction.state !== "due") compaction.runId = "";
+      rest("idle");
+    }
+    isOpen = false;
+  }
+
+  function decide(event: EngineEvent): void {
+    if (event.type === "session.opened") {
+      if (isOpen) close();
+      isOpen = true;
+    }
+    if (!isOpen) return;
+    switch (event.type) {
+      case "run.finished":
+        result(event.worker === "observer" ? observer : reflect, event);
+        lookAll();
+        break;
+      case "session.closed":
+        close();
+        break;
+      case "agent.started":
+      case "turn.ended":
+        for (const lane of [observer, reflect]) {
+          look(lane);
+          trigger(lane);
+        }
+        if (compaction.state === "compacting") failCompaction();
+        lookAtCompaction();
+        break;
+      case "agent.settled":
+        lookAll();
+        if (compaction.state === "requested" || compaction.state === "compacting") failCompaction();
+        else if (compaction.state === "due") {
+          if (observerBehind()) compaction.triggered = true;
+          else request();
+        }
+        break;
+      case "run.demanded":
+        demand(event.lane);
+        break;
+      case "compaction.started":
+        hearOfCompaction(event);
+        break;
+      case "compaction.finished":
+      case "compaction.failed":
+        hearOfCompaction(event);
+        lookAll();
+        break;
+      default:
+        lookAll();
+    }
+  }
+
+  return {
+    take(event) {
+      commands = [];
+      now = Date.parse(event.at);
+      switch (event.type) {
+        case "session.opened":
+          branch = [...event.branch];
+          settings = event.settings;
+          window = event.contextWindow;
+          agentIdle = true;
+          break;
+        case "branch.extended":
+          branch = [...branch, ...event.entries];
+          break;
+        case "branch.replaced":
+          branch = [...event.branch];
+          break;
+        case "settings.changed":
+          settings = event.settings;
+          break;
+        case "model.selected":
+          window = event.contextWindow;
+          break;
+        case "agent.started":
+          agentIdle = false;
+          break;
+        case "agent.settled":
+          agentIdle = true;
+          break;
+        default:
+      }
+      decide(event);
+      return {
+        lanes: { observer: observer.state, reflectDrop: reflect.state, compaction: compaction.state },
+        commands,
+      };
+    },
+  };
+}
