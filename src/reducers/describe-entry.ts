@@ -22,7 +22,7 @@ export function describeEntry(entry: EntryLike, lookup: EntryLookup): EntryFact 
     case "message":
     case "custom_message":
     case "branch_summary": {
-      const kind = conversationKind(entry);
+      const kind = sourceKind(entry);
       if (!kind) return other(id);
       return { id, kind, tokens: estimateMessageTokens(contextMessage(entry)), source: true };
     }
@@ -65,12 +65,13 @@ const MESSAGE_KINDS: Readonly<Record<string, EntryKind>> = {
 };
 
 /** The kind of a conversation entry; undefined for the system prompt, hidden commands and anything unknown. */
-function conversationKind(entry: EntryLike): EntryKind | undefined {
+export function sourceKind(entry: EntryLike): EntryKind | undefined {
   if (entry.type === "custom_message") return "customMessage";
   if (entry.type === "branch_summary")
     return textOf(fieldsOf(entry).summary) === "" ? undefined : "branchSummary";
+  if (entry.type !== "message") return undefined;
   const { role, excludeFromContext } = messageOf(entry);
-  if (role === "bashExecution" && excludeFromContext === true) return undefined;
+  if (role === "bashExecution" && excludeFromContext) return undefined;
   const name = textOf(role);
   return Object.hasOwn(MESSAGE_KINDS, name) ? MESSAGE_KINDS[name] : undefined;
 }
@@ -83,22 +84,40 @@ function contextMessage(entry: EntryLike): object {
   return messageOf(entry);
 }
 
+/** What a context edit does to an entry. */
+export interface ContextEdit {
+  targetId: string;
+  /** Takes the entry out of the context. */
+  omits: boolean;
+  /** Stands in the place of the entry's content. */
+  content: unknown;
+}
+
+/** The context edit that an entry is; undefined for any other entry, and for an edit that says nothing. */
+export function contextEditOf(entry: EntryLike | undefined): ContextEdit | undefined {
+  if (entry?.type !== "context_edit") return undefined;
+  const { targetId, replacement } = fieldsOf(entry);
+  const { content } = fieldsOf(replacement);
+  const replaces = typeof content === "string" || Array.isArray(content);
+  if (typeof targetId !== "string" || (replacement !== null && !replaces)) return undefined;
+  return { targetId, omits: replacement === null, content };
+}
+
 const EDITABLE_KINDS: readonly EntryKind[] = ["user", "assistant", "toolResult", "custom", "customMessage"];
 
 function describeEdit(base: EntryFact, entry: EntryLike, lookup: EntryLookup): EntryFact {
-  const { targetId, replacement } = fieldsOf(entry);
-  const edit: EntryFact = { ...base, kind: "contextEdit" };
-  const target = typeof targetId === "string" ? lookup(targetId) : undefined;
-  if (!target || typeof targetId !== "string") return edit;
-  if (replacement === null) return { ...edit, edit: { targetId, tokens: null } };
-  const kind = conversationKind(target);
-  const content = fieldsOf(replacement).content;
-  if (!kind || content === undefined) return edit;
+  const fact: EntryFact = { ...base, kind: "contextEdit" };
+  const edit = contextEditOf(entry);
+  const target = edit && lookup(edit.targetId);
+  const kind = target && sourceKind(target);
+  if (!kind) return fact;
+  const { targetId, omits, content } = edit;
+  if (omits) return { ...fact, edit: { targetId, tokens: null } };
   // Pi lets a shell command or a branch summary stand as it is, but the latest edit counts: an omission ends here.
   const message = EDITABLE_KINDS.includes(kind)
     ? { ...contextMessage(target), content: asContentOf(kind, content) }
     : contextMessage(target);
-  return { ...edit, edit: { targetId, tokens: estimateMessageTokens(message) } };
+  return { ...fact, edit: { targetId, tokens: estimateMessageTokens(message) } };
 }
 
 /** Assistant messages and tool results hold blocks only, so Pi turns a plain replacement into one. */

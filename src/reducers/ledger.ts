@@ -1,8 +1,9 @@
 import { type Draft, Immer, isDraft, original } from "immer";
 import { type Branch, NOWHERE, positionOf } from "./branch.ts";
+import { type ChunkedLog, pushItem, putItemAt, withItem, withItemAt } from "./chunked-log.ts";
 import type { EntryFact, IgnoredReason, LedgerFact } from "./entry-fact.ts";
 import type { Relevance } from "./ledger-entries.ts";
-import { addRecord, type RecordIndex, recordById } from "./record-index.ts";
+import { putRecord, type RecordIndex, recordById, withRecord } from "./record-index.ts";
 
 /** Where an observation stands; its text stays in the session entry at position `entry`, item `index`. */
 export interface ObservationRef {
@@ -62,14 +63,14 @@ export interface Watermarks {
 export interface Ledger {
   readonly observations: RecordIndex<ObservationRef>;
   /** All observations in the order in which they were recorded, in chunks that stay small. */
-  readonly observationLog: readonly (readonly ObservationRef[])[];
+  readonly observationLog: ChunkedLog<ObservationRef>;
   /**
    * For each observation of the log, in the same chunks: the position of the earliest marker of a drop of it, or
    * `NOT_DROPPED`. A projection reads this instead of looking every id up.
    */
-  readonly dropLog: readonly (readonly number[])[];
+  readonly dropLog: ChunkedLog<number>;
   readonly reflections: RecordIndex<ReflectionRef>;
-  readonly reflectionLog: readonly (readonly ReflectionRef[])[];
+  readonly reflectionLog: ChunkedLog<ReflectionRef>;
   readonly drops: RecordIndex<DropRef>;
   readonly dangling: RecordIndex<DanglingRef>;
   /** Furthest valid markers, by branch position (`NOWHERE`: none yet). */
@@ -99,8 +100,6 @@ export interface Ledger {
  * observations that was most of an append's time (docs/performance.md). The types forbid writing all the same.
  */
 const { produce } = new Immer({ autoFreeze: false });
-
-const CHUNK = 64;
 
 /** Later than any marker. */
 export const NOT_DROPPED = Number.POSITIVE_INFINITY;
@@ -170,6 +169,33 @@ function foldIntoDraft(draft: Draft<Ledger>, fact: EntryFact, branch: Branch): v
   else foldDrops(draft, fact.ledger, covers, entry);
 }
 
+/** How the big collections change: copied along one path, or in place. They hold tens of thousands of records. */
+interface Pen {
+  put<T extends { readonly id: string }>(index: RecordIndex<T>, record: T): RecordIndex<T>;
+  append<T>(log: ChunkedLog<T>, item: T): ChunkedLog<T>;
+  setAt<T>(log: ChunkedLog<T>, place: number, item: T): ChunkedLog<T>;
+}
+
+/**
+ * For a draft: Immer is given new collections instead of drafting the old ones, as a draft makes a proxy of each node
+ * that is passed on the way, which was most of an append's time. It looks into what it is given unless that is frozen.
+ */
+const COPYING: Pen = {
+  put: (index, record) => Object.freeze(withRecord(index, record)),
+  append: (log, item) => Object.freeze(withItem(log, item)),
+  setAt: (log, place, item) => Object.freeze(withItemAt(log, place, item)),
+};
+
+/** For a ledger that is being built, which nobody else holds. */
+const IN_PLACE: Pen = { put: putRecord, append: pushItem, setAt: putItemAt };
+
+/** The pen for a ledger, and the ledger to read from: for a draft, as it was before this entry. */
+function penFor(draft: Draft<Ledger>): { pen: Pen; ledger: Ledger } {
+  return isDraft(draft)
+    ? { pen: COPYING, ledger: original(draft) as Ledger }
+    : { pen: IN_PLACE, ledger: draft as Ledger };
+}
+
 function foldObservations(
   draft: Draft<Ledger>,
   fact: LedgerFact & { type: "observations" },
@@ -177,38 +203,30 @@ function foldObservations(
   entry: number,
   branch: Branch,
 ): void {
-  draft.watermarks.observe = Math.max(draft.watermarks.observe, covers);
-  const { observations, drops } = before(draft);
-  for (const [n, { id, tokens, relevance, sources, index }] of fact.records.entries()) {
-    if (recordById(observations, id) || isRepeated(fact.records, n)) continue;
+  const { pen, ledger } = penFor(draft);
+  let { observations, observationLog, dropLog, activeTokens } = ledger;
+  const counts = { ...ledger.counts };
+  for (const { id, tokens, relevance, sources, index } of fact.records) {
+    if (recordById(observations, id)) continue;
     let firstSource = NOWHERE;
     for (const source of sources) {
       const position = positionOf(branch, source);
       if (position !== NOWHERE && (firstSource === NOWHERE || position < firstSource)) firstSource = position;
     }
-    const ordinal = draft.counts.observations++;
+    const ordinal = counts.observations++;
     const ref: ObservationRef = { id, ordinal, tokens, relevance, firstSource, covers, entry, index };
-    addRecord(draft.observations, ref);
-    append(draft.observationLog, ref);
-    const drop = recordById(drops, id);
-    append(draft.dropLog, drop?.covers ?? NOT_DROPPED);
-    if (drop) draft.counts.dropped++;
-    else activate(draft, tokens, 1);
+    const drop = recordById(ledger.drops, id);
+    observations = pen.put(observations, ref);
+    observationLog = pen.append(observationLog, ref);
+    dropLog = pen.append(dropLog, drop?.covers ?? NOT_DROPPED);
+    if (drop) counts.dropped++;
+    else {
+      counts.active++;
+      activeTokens += tokens;
+    }
   }
-}
-
-/**
- * The ledger to look things up in: as it was before this entry, for a draft. Reading through a draft makes a proxy of
- * every record that is passed on the way, which was most of an append's time.
- */
-function before(draft: Draft<Ledger>): Ledger {
-  return (isDraft(draft) ? original(draft) : draft) as Ledger;
-}
-
-/** Whether an earlier record of the same entry has the id. */
-function isRepeated(records: readonly { readonly id: string }[], n: number): boolean {
-  const id = records[n]?.id;
-  return records.findIndex((record) => record.id === id) < n;
+  Object.assign(draft, { observations, observationLog, dropLog, counts, activeTokens });
+  draft.watermarks.observe = Math.max(draft.watermarks.observe, covers);
 }
 
 function foldReflections(
@@ -217,16 +235,19 @@ function foldReflections(
   covers: number,
   entry: number,
 ): void {
-  draft.watermarks.reflect = Math.max(draft.watermarks.reflect, covers);
-  const { reflections } = before(draft);
-  for (const [n, { id, tokens, supports, index }] of fact.records.entries()) {
-    if (recordById(reflections, id) || isRepeated(fact.records, n)) continue;
+  const { pen, ledger } = penFor(draft);
+  let { reflections, reflectionLog, reflectionTokens } = ledger;
+  const counts = { ...ledger.counts };
+  for (const { id, tokens, supports, index } of fact.records) {
+    if (recordById(reflections, id)) continue;
     const ref: ReflectionRef = { id, tokens, supports, covers, entry, index };
-    addRecord(draft.reflections, ref as Draft<ReflectionRef>);
-    append(draft.reflectionLog, ref as Draft<ReflectionRef>);
-    draft.counts.reflections++;
-    draft.reflectionTokens += tokens;
+    reflections = pen.put(reflections, ref);
+    reflectionLog = pen.append(reflectionLog, ref);
+    reflectionTokens += tokens;
+    counts.reflections++;
   }
+  Object.assign(draft, { reflections, reflectionLog, reflectionTokens, counts });
+  draft.watermarks.reflect = Math.max(draft.watermarks.reflect, covers);
 }
 
 function foldDrops(
@@ -235,19 +256,23 @@ function foldDrops(
   covers: number,
   entry: number,
 ): void {
-  draft.watermarks.drop = Math.max(draft.watermarks.drop, covers);
+  const { pen, ledger } = penFor(draft);
+  let { drops, dropLog, activeTokens } = ledger;
+  const counts = { ...ledger.counts };
   for (const id of fact.observationIds) {
-    const known = recordById(draft.drops, id);
+    const known = recordById(drops, id);
     const earliest = known && known.covers < covers ? known.covers : covers;
-    if (known) known.covers = earliest;
-    else addRecord(draft.drops, { id, covers, entry });
-    const observation = recordById(draft.observations, id);
+    if (known?.covers !== earliest) drops = pen.put(drops, { id, entry, ...known, covers: earliest });
+    const observation = recordById(ledger.observations, id);
     if (!observation) continue;
-    setAt(draft.dropLog, observation.ordinal, earliest);
+    dropLog = pen.setAt(dropLog, observation.ordinal, earliest);
     if (known) continue;
-    draft.counts.dropped++;
-    activate(draft, observation.tokens, -1);
+    counts.dropped++;
+    counts.active--;
+    activeTokens -= observation.tokens;
   }
+  Object.assign(draft, { drops, dropLog, counts, activeTokens });
+  draft.watermarks.drop = Math.max(draft.watermarks.drop, covers);
 }
 
 function foldCompaction(
@@ -267,30 +292,17 @@ function foldCompaction(
 
 function keepDangling(draft: Draft<Ledger>, fact: LedgerFact, entry: number): void {
   if (fact.type === "drops") return;
+  const { pen, ledger } = penFor(draft);
+  let { dangling } = ledger;
   const kind = fact.type === "observations" ? "observation" : "reflection";
   for (const { id, index } of fact.records) {
-    if (!recordById(draft.dangling, id)) addRecord(draft.dangling, { id, kind, entry, index });
+    if (!recordById(dangling, id)) dangling = pen.put(dangling, { id, kind, entry, index });
   }
+  Object.assign(draft, { dangling });
 }
 
 function ignore(draft: Draft<Ledger>, id: string, reason: IgnoredReason, records: number): void {
   draft.ignored[reason] += records;
   draft.ignoredEntries.push({ id, reason });
   if (draft.ignoredEntries.length > IGNORED_ENTRIES_KEPT) draft.ignoredEntries.shift();
-}
-
-function activate(draft: Draft<Ledger>, tokens: number, sign: 1 | -1): void {
-  draft.counts.active += sign;
-  draft.activeTokens += sign * tokens;
-}
-
-function setAt<T>(log: T[][], ordinal: number, item: T): void {
-  const chunk = log[Math.floor(ordinal / CHUNK)];
-  if (chunk) chunk[ordinal % CHUNK] = item;
-}
-
-function append<T>(log: T[][], item: T): void {
-  const last = log.at(-1);
-  if (last && last.length < CHUNK) last.push(item);
-  else log.push([item]);
 }

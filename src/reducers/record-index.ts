@@ -1,11 +1,9 @@
 /**
  * Records by memory id, as a tree over the id's first three hex digits with a short list at each leaf. Adding a record
- * copies three nodes of 16 and one short list, so Immer's cost per append stays flat at any memory size; a flat map
- * would copy everything it holds. Lists and not objects: objects keyed by ids turn into slow dictionaries one by one.
+ * copies three nodes of 16 and one short list, so the cost of an append stays flat at any memory size; a flat map would
+ * copy everything it holds. Lists and not objects: objects keyed by ids turn into slow dictionaries one by one.
  */
 export type RecordIndex<T> = readonly (readonly (readonly (readonly T[])[])[])[];
-
-type MutableIndex<T> = T[][][][];
 
 interface Identified {
   readonly id: string;
@@ -18,16 +16,39 @@ export function recordById<T extends Identified>(index: RecordIndex<T>, id: stri
   return undefined;
 }
 
-/** Adds a record to a mutable index, or to an Immer draft of one; the caller has made sure that its id is new. */
-export function addRecord<T extends Identified>(index: MutableIndex<T>, record: T): void {
+/** The index with a record, in place of the one with its id if there is one. */
+export function withRecord<T extends Identified>(index: RecordIndex<T>, record: T): RecordIndex<T> {
+  const [first, second, third] = [0, 1, 2].map((digit) => slotOf(record.id, digit)) as [
+    number,
+    number,
+    number,
+  ];
+  const outer = index[first] ?? [];
+  const inner = outer[second] ?? [];
+  const leaf = (inner[third] ?? []).filter(({ id }) => id !== record.id);
+  return withChild(index, first, withChild(outer, second, withChild(inner, third, [...leaf, record])));
+}
+
+/** Puts a record in place, into an index that nobody else holds, instead of the one with its id if there is one. */
+export function putRecord<T extends Identified>(index: RecordIndex<T>, record: T): RecordIndex<T> {
   const { id } = record;
-  const node = childOf(childOf(index, slotOf(id, 0)), slotOf(id, 1));
-  childOf(node, slotOf(id, 2)).push(record);
+  const outer = childOf(index as T[][][][], slotOf(id, 0));
+  const leaf = childOf(childOf(outer, slotOf(id, 1)), slotOf(id, 2));
+  const known = leaf.findIndex((other) => other.id === id);
+  leaf[known === -1 ? leaf.length : known] = record;
+  return index;
 }
 
 /** All records, in no particular order. */
 export function allRecords<T>(index: RecordIndex<T>): T[] {
   return index.flat(3);
+}
+
+function withChild<T>(node: readonly (readonly T[])[], slot: number, child: readonly T[]): (readonly T[])[] {
+  const copy = node.slice();
+  while (copy.length < slot) copy.push([]);
+  copy[slot] = child;
+  return copy;
 }
 
 /** The list at a slot, made (with all before it, so that no list has holes) if need be. */

@@ -35,7 +35,7 @@ export function readSessionFile(text: string, { leaf }: { leaf?: string } = {}):
   const { values, problems, truncatedLastLine } = readLines(text);
   const first = values[0];
   if (first?.fields.type !== "session") {
-    const found = first ? `line ${first.line} is ${describe(first.fields)}` : "it has no readable line";
+    const found = first ? `line ${first.line} is ${describe(first.fields)}` : "line 1 is not JSON";
     throw new SessionFileError(`not a Pi session: ${found}; a session starts with {"type":"session",…}`);
   }
   const { id, version, cwd } = first.fields;
@@ -98,7 +98,7 @@ function migrate(values: readonly Line[], version: number): EntryLike[] {
     const entry = version < 3 ? withoutHookMessage(fields) : fields;
     // An entry without a usable id cannot be anybody's parent or evidence; it keeps its place under a made-up one.
     const id = typeof entry.id === "string" ? entry.id : idOfLine(line);
-    const parentId = typeof entry.parentId === "string" ? entry.parentId : null;
+    const parentId = textOf(entry.parentId) || null;
     return [
       { ...entry, id, parentId, type: textOf(entry.type), timestamp: textOf(entry.timestamp) } as EntryLike,
     ];

@@ -1,4 +1,4 @@
-import { describeEntry } from "./describe-entry.ts";
+import { type ContextEdit, contextEditOf, sourceKind } from "./describe-entry.ts";
 import {
   type EntryLike,
   type EntryLookup,
@@ -9,6 +9,8 @@ import {
   timeOf,
 } from "./entry.ts";
 import { estimateTextTokens } from "./tokens.ts";
+
+export { type ContextEdit, contextEditOf };
 
 /** What one observer run reads. */
 export interface SourceChunk {
@@ -35,61 +37,46 @@ export function renderSources(
   const edits = editsOf(entries);
   const blocks: string[] = [];
   const sourceEntryIds: string[] = [];
-  let tokens = 0;
+  let used = 0;
   let truncated = false;
   for (const entry of entries) {
     const edit = edits.get(entry.id);
-    if (edit?.omits) continue;
-    const head = `[Source entry id: ${entry.id}]\n`;
-    const limit = maxTokens - estimateTextTokens(head);
-    const body = renderForObserver(entry, lookup, { replacement: edit?.content, maxTokens: limit });
-    if (body === undefined) continue;
-    const block = head + body.text;
-    const cost = estimateTextTokens(block) + SEPARATOR_TOKENS;
+    if (!sourceKind(entry) || edit?.omits) continue;
+    const head = `[Source entry id: ${entry.id}]\n${headOf(entry, lookup)}\n`;
+    const words = wordsOf(entry, edit?.content);
+    const room = maxTokens - used - estimateTextTokens(head);
+    const whole = wholeWithin(words, room, quoted);
+    truncated = whole === undefined;
     // An excerpt stands only for an entry that no run could show whole; any other one waits for the next run.
-    if (blocks.length > 0 && (body.excerpted || tokens + cost > maxTokens)) {
-      truncated = true;
-      break;
-    }
+    if (truncated && blocks.length > 0) break;
+    const block = head + (whole ?? headAndTail(words, room, quoted));
     blocks.push(block);
     sourceEntryIds.push(entry.id);
-    tokens += cost;
-    if (body.excerpted) {
-      truncated = true;
-      break;
-    }
+    used += estimateTextTokens(block) + SEPARATOR_TOKENS;
+    if (truncated) break;
   }
-  return { text: blocks.join("\n\n"), sourceEntryIds, truncated, tokens };
+  const text = blocks.join("\n\n");
+  return { text, sourceEntryIds, truncated, tokens: estimateTextTokens(text) };
 }
 
-const SEPARATOR_TOKENS = 1;
+/** The most that the blank line between two blocks can add. */
+const SEPARATOR_TOKENS = 2;
 
 /**
  * One conversation entry in words, under a line that says who spoke and when; undefined for anything that is not
- * conversation. `replacement` is the content that a context edit put in place of the entry's own.
+ * conversation. `replacement` is the content that a context edit put in place of the entry's own; `lookup` finds the
+ * call of a tool result that does not name its tool.
  */
 export function renderSource(
   entry: EntryLike,
   lookup: EntryLookup,
   { replacement }: { replacement?: unknown } = {},
 ): string | undefined {
-  if (!describeEntry(entry, lookup).source) return undefined;
-  return `${headOf(entry)}\n${harmless(wordsOf(entry, replacement))}`;
+  if (!sourceKind(entry)) return undefined;
+  return `${headOf(entry, lookup)}\n${harmless(wordsOf(entry, replacement))}`;
 }
 
-/** The same within a budget for the observer, who must not take anything in it for another entry's beginning. */
-function renderForObserver(
-  entry: EntryLike,
-  lookup: EntryLookup,
-  { replacement, maxTokens }: { replacement: unknown; maxTokens: number },
-): Excerpt | undefined {
-  if (!describeEntry(entry, lookup).source) return undefined;
-  const head = `${headOf(entry)}\n`;
-  const limit = Math.max(1, maxTokens - estimateTextTokens(head));
-  const body = excerpt(wordsOf(entry, replacement), limit, quoted);
-  return { text: head + body.text, excerpted: body.excerpted };
-}
-
+/** For the observer, who must not take anything within an entry for the beginning of another. */
 function quoted(words: string): string {
   return harmless(words).replace(LOOKS_LIKE_HEADER, "[quoted ");
 }
@@ -98,15 +85,17 @@ function quoted(words: string): string {
 const LOOKS_LIKE_HEADER =
   /\[(?:(?=\s*source\s+entry\s+id\s*:)|(?<=^[ \t]*\[)(?=[^[\]\n]{1,120} @ [^[\]\n]*\][ \t]*$))/gim;
 
-function headOf(entry: EntryLike): string {
-  return `[${speakerOf(entry)} @ ${formatLocalMinute(timeOf(entry))}]`;
+function headOf(entry: EntryLike, lookup: EntryLookup): string {
+  return `[${speakerOf(entry, lookup)} @ ${formatLocalMinute(timeOf(entry))}]`;
 }
 
-/** Local time as `YYYY-MM-DD HH:MM`: how observations are dated. */
+/** Local time as `YYYY-MM-DD HH:MM`: how observations are dated. A time that no calendar has counts as 1970. */
 export function formatLocalMinute(ms: number): string {
-  const date = new Date(ms);
-  const two = (n: number) => String(n).padStart(2, "0");
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}`;
+  const given = new Date(ms);
+  const date = Number.isNaN(given.getTime()) ? new Date(0) : given;
+  const digits = (n: number, count = 2) => String(n).padStart(count, "0");
+  const day = [digits(date.getFullYear(), 4), digits(date.getMonth() + 1), digits(date.getDate())].join("-");
+  return `${day} ${digits(date.getHours())}:${digits(date.getMinutes())}`;
 }
 
 export interface Excerpt {
@@ -116,68 +105,61 @@ export interface Excerpt {
 }
 
 /**
- * The text itself when it fits, else its beginning and its end around a line that says what is left out; what is shown
- * goes through `clean`. Costs the budget, not the text: ten megabytes are looked at only as far as they can be shown.
+ * The text itself when it fits, else its beginning and its end around a line that says what is left out. Costs the
+ * budget, not the text: ten megabytes are looked at only as far as they can be shown.
  */
-export function excerpt(
-  text: string,
-  maxTokens: number,
-  clean: (shown: string) => string = (shown) => shown,
-): Excerpt {
-  if (text.length <= maxTokens * LONGEST_TOKEN) {
-    const whole = clean(text);
-    if (estimateTextTokens(whole) <= maxTokens) return { text: whole, excerpted: false };
-  }
-  let shown = Math.min(text.length, maxTokens * LONGEST_TOKEN);
+export function excerpt(text: string, maxTokens: number): Excerpt {
+  const whole = wholeWithin(text, maxTokens, asItIs);
+  return { text: whole ?? headAndTail(text, maxTokens, asItIs), excerpted: whole === undefined };
+}
+
+type Clean = (shown: string) => string;
+const asItIs: Clean = (shown) => shown;
+
+/** The cleaned text if it is within the budget. */
+function wholeWithin(text: string, maxTokens: number, clean: Clean): string | undefined {
+  if (text.length > maxTokens * LONGEST_TOKEN) return undefined;
+  const whole = clean(text);
+  return estimateTextTokens(whole) <= maxTokens ? whole : undefined;
+}
+
+/** The beginning and the end of a text that is over the budget; no more than the mark when not even that fits. */
+function headAndTail(text: string, maxTokens: number, clean: Clean): string {
+  let shown = Math.max(0, Math.min(text.length - 1, maxTokens * LONGEST_TOKEN));
   for (;;) {
     const headEnd = wholeCharacter(text, Math.ceil((shown * 2) / 3));
     const tailStart = wholeCharacter(text, text.length - Math.floor(shown / 3));
-    const left = tailStart - headEnd;
-    const [head, tail] = [clean(text.slice(0, headEnd)), clean(text.slice(tailStart))];
-    const result = `${head}\n[… ${left} characters left out …]\n${tail}`;
+    const mark = `[… ${tailStart - headEnd} characters left out …]`;
+    const result = `${clean(text.slice(0, headEnd))}\n${mark}\n${clean(text.slice(tailStart))}`;
     const tokens = estimateTextTokens(result);
-    if (tokens <= maxTokens || shown <= 1) return { text: result, excerpted: true };
-    shown = Math.min(shown - 1, Math.floor((shown * maxTokens) / tokens));
+    if (tokens <= maxTokens) return result;
+    if (shown === 0) return mark;
+    shown = Math.max(0, Math.min(shown - 1, Math.floor((shown * maxTokens) / tokens)));
   }
 }
 
-/** No run of text has fewer tokens than its characters over this. */
+/** Longer text than this many characters to a token is padding: it counts as over the budget without being read. */
 const LONGEST_TOKEN = 16;
 
+/** The next place at or after `at` that is not within a surrogate pair. */
 function wholeCharacter(text: string, at: number): number {
   const code = text.charCodeAt(at);
   return code >= 0xdc00 && code <= 0xdfff ? at + 1 : at;
 }
 
-/** What a context edit does to an entry. */
-export interface ContextEdit {
-  targetId: string;
-  /** Takes the entry out of the context. */
-  omits: boolean;
-  /** Stands in the place of the entry's content. */
-  content: unknown;
-}
-
-/** The context edit that an entry is; undefined for any other entry, and for an edit that says nothing. */
-export function contextEditOf(entry: EntryLike | undefined): ContextEdit | undefined {
-  if (entry?.type !== "context_edit") return undefined;
-  const { targetId, replacement } = fieldsOf(entry);
-  const { content } = fieldsOf(replacement);
-  if (typeof targetId !== "string" || (replacement !== null && content === undefined)) return undefined;
-  return { targetId, omits: replacement === null, content };
-}
-
-/** The latest edit of each entry. */
+/** The latest edit of each entry; as on a branch, an edit that stands before its target does nothing. */
 function editsOf(entries: readonly EntryLike[]): Map<string, ContextEdit> {
   const edits = new Map<string, ContextEdit>();
+  const seen = new Set<string>();
   for (const entry of entries) {
     const edit = contextEditOf(entry);
-    if (edit) edits.set(edit.targetId, edit);
+    if (edit && seen.has(edit.targetId)) edits.set(edit.targetId, edit);
+    seen.add(entry.id);
   }
   return edits;
 }
 
-function speakerOf(entry: EntryLike): string {
+function speakerOf(entry: EntryLike, lookup: EntryLookup): string {
   const fields = fieldsOf(entry);
   if (entry.type === "custom_message") return `Custom (${label(fields.customType)})`;
   if (entry.type === "branch_summary") return "Branch summary";
@@ -188,7 +170,7 @@ function speakerOf(entry: EntryLike): string {
     case "assistant":
       return "Assistant";
     case "toolResult":
-      return `Tool result for ${label(toolName)}${isError === true ? ", an error" : ""}`;
+      return `Tool result for ${label(toolName ?? calledTool(entry, lookup))}${isError === true ? ", an error" : ""}`;
     case "bashExecution":
       return "Bash command by the user";
     default:
@@ -196,24 +178,45 @@ function speakerOf(entry: EntryLike): string {
   }
 }
 
+/** How far back the call of a result may stand: further than any batch of calls. */
+const CALL_DISTANCE = 64;
+
+/** The name of the tool that a result is of, from the call before it. */
+function calledTool(entry: EntryLike, lookup: EntryLookup): unknown {
+  const { toolCallId } = messageOf(entry);
+  let before = lookup(entry.parentId ?? "");
+  for (let steps = 0; before && steps < CALL_DISTANCE; steps++) {
+    const { role, content } = messageOf(before);
+    const blocks = role === "assistant" && Array.isArray(content) ? content.map(fieldsOf) : [];
+    const call = blocks.find(({ type, id }) => type === "toolCall" && id === toolCallId);
+    if (call) return call.name;
+    before = lookup(before.parentId ?? "");
+  }
+  return undefined;
+}
+
 /** A name from the session, fit to stand in a block's first line. */
 function label(name: unknown): string {
-  const text = harmless(textOf(name))
-    .replace(/[\s[\]]+/g, " ")
-    .trim();
-  return text === "" ? "unnamed" : text.slice(0, 80);
+  const text = textOf(name)
+    .slice(0, LABEL_LENGTH)
+    .replace(/[\s[\]]+/g, " ");
+  return harmless(text).trim() || "unnamed";
 }
+
+const LABEL_LENGTH = 80;
 
 function wordsOf(entry: EntryLike, replacement: unknown): string {
   const fields = fieldsOf(entry);
-  if (entry.type === "custom_message") return blocksOf(replacement ?? fields.content);
+  if (entry.type === "custom_message") return blocksOf(replacement ?? fields.content) || NOTHING;
   if (entry.type === "branch_summary") return textOf(fields.summary);
   const message = messageOf(entry);
   if (message.role === "bashExecution") return bashOf(message);
   const content = blocksOf(replacement ?? message.content);
   const notes = message.role === "assistant" ? stopNote(message) : nestedCalls(message);
-  return [content, notes].filter((part) => part !== "").join("\n") || "(no content)";
+  return [content, notes].filter((part) => part !== "").join("\n") || NOTHING;
 }
+
+const NOTHING = "(no content)";
 
 function bashOf({ command, output, exitCode, cancelled, truncated }: Fields): string {
   const end =
@@ -223,7 +226,7 @@ function bashOf({ command, output, exitCode, cancelled, truncated }: Fields): st
         ? `exit code ${exitCode}`
         : "no exit code";
   const cut = truncated === true ? ", output truncated by Pi" : "";
-  return `$ ${textOf(command)}\n(${end}${cut})\n${textOf(output)}`;
+  return `$ ${textOf(command)}\n(${end}${cut})\n${textOf(output) || "(no output)"}`;
 }
 
 function stopNote({ stopReason, errorMessage }: Fields): string {
@@ -234,12 +237,14 @@ function stopNote({ stopReason, errorMessage }: Fields): string {
 
 /** What a tool result says of the calls that its tool made itself. */
 function nestedCalls({ nestedCalls }: Fields): string {
-  const { calls } = fieldsOf(nestedCalls);
+  const { calls, complete } = fieldsOf(nestedCalls);
   if (!Array.isArray(calls) || calls.length === 0) return "";
   const lines = calls.map((call) => {
     const { name, status, error, arguments: args } = fieldsOf(call);
-    return `- ${label(name)} ${json(args)}: ${label(status)}${typeof error === "string" ? ` (${error})` : ""}`;
+    const what = [label(name), json(args)].filter((part) => part !== "").join(" ");
+    return `- ${what}: ${label(status)}${typeof error === "string" ? ` (${error})` : ""}`;
   });
+  if (complete === false) lines.push("- more, which Pi did not record in full");
   return `(tools called inside this one)\n${lines.join("\n")}`;
 }
 
@@ -252,33 +257,23 @@ function blocksOf(content: unknown): string {
     .join("\n");
 }
 
-function blockOf(block: unknown): string {
-  const {
-    type,
-    text,
-    thinking,
-    thinkingSignature,
-    redacted,
-    name,
-    data,
-    mimeType,
-    arguments: args,
-  } = fieldsOf(block);
-  switch (type) {
+function blockOf(value: unknown): string {
+  const block = fieldsOf(value);
+  switch (block.type) {
     case "text":
-      return textOf(text);
+      return textOf(block.text);
     case "thinking":
-      if (redacted === true || textOf(thinking) === "") {
-        return `(thinking, redacted, ${textOf(thinkingSignature).length} characters)`;
+      if (block.redacted === true || textOf(block.thinking) === "") {
+        return `(thinking, redacted, ${textOf(block.thinkingSignature).length} characters)`;
       }
-      return `(thinking) ${textOf(thinking)}`;
+      return `(thinking) ${textOf(block.thinking)}`;
     case "toolCall":
-      return `(calls ${label(name)} ${json(args)})`;
+      return `(calls ${label(block.name)} ${json(block.arguments) || "without arguments"})`;
     case "image":
       // Base64 holds three bytes in four characters.
-      return `(image, ${label(mimeType)}, ${Math.floor((textOf(data).length * 3) / 4)} bytes)`;
+      return `(image, ${label(block.mimeType)}, ${Math.floor((textOf(block.data).length * 3) / 4)} bytes)`;
     default:
-      return `(${label(type)})`;
+      return `(${label(block.type)})`;
   }
 }
 
