@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 
 /** What memory of a session file of the existing V3 extension (test/fixtures) is, by the spec. */
 export interface V3Session {
@@ -18,12 +17,8 @@ export interface V3Session {
   recalls: Record<string, string>;
 }
 
-export function fixturePath(name: string): string {
-  return fileURLToPath(new URL(`../fixtures/${name}.jsonl`, import.meta.url));
-}
-
 export function fixtureText(name: string): string {
-  return readFileSync(fixturePath(name), "utf8");
+  return readFileSync(new URL(`../fixtures/${name}.jsonl`, import.meta.url), "utf8");
 }
 
 const NOTHING = { malformed: 0, dangling: 0, v2: 0 };
@@ -157,13 +152,13 @@ export const V3_SESSIONS: Readonly<Record<string, V3Session & { file: string }>>
   },
   "two branches, the older": {
     file: "v3-two-branches",
-    leaf: "u6",
+    leaf: "a6",
     observations: [ASKED, SQLITE],
     active: [SQLITE],
     reflections: [],
     ignored: NOTHING,
     visible: { observations: [SQLITE], reflections: [] },
-    clocks: { observe: 6, reflect: 20, drop: 6, compact: 6, sinceCompaction: 2 },
+    clocks: { observe: 7, reflect: 21, drop: 7, compact: 7, sinceCompaction: 3 },
     next: { observations: [SQLITE], reflections: [] },
     recalls: { [ASKED]: "dropped", [SQLITE]: "active", [POSTGRES]: "unknown" },
   },
