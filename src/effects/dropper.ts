@@ -1,6 +1,5 @@
-import { runSlices } from "./pool-slices.ts";
-import { DROPPER_SYSTEM_PROMPT, dropperPrompt } from "./prompts/dropper-prompt.ts";
-import { type PoolInput, poolSlices } from "./reflector.ts";
+import { type PoolInput, poolSlices, runSlices } from "./pool-slices.ts";
+import { DROPPER_SYSTEM_PROMPT, droppableLine, dropperPrompt } from "./prompts/dropper-prompt.ts";
 import type { ModelAccess, WorkerLimits } from "./worker-loop.ts";
 import { resultOf, type WorkerResult } from "./worker-result.ts";
 import { collectDrops } from "./worker-tools.ts";
@@ -10,21 +9,45 @@ export interface DropperInput extends PoolInput {
   maximum: number;
   poolTokens: number;
   targetTokens: number;
+  /** Milliseconds since the epoch: what ages are counted to */
+  now: number;
 }
 
-/** Chooses active observations to drop, oldest slice first, never more than the maximum in all. */
+/**
+ * Chooses active observations to drop, oldest slice first, never more than the maximum in all, and none that the
+ * model does not have before it.
+ */
 export async function runDropper(
   input: DropperInput,
   access: ModelAccess,
   limits: WorkerLimits,
 ): Promise<WorkerResult<string>> {
-  const shown = new Set(input.observations.map(({ id }) => id));
+  let shown: ReadonlySet<string> = new Set();
   const collector = collectDrops((id) => shown.has(id), input.maximum);
-  const slices = poolSlices(input, access, limits, DROPPER_SYSTEM_PROMPT);
-  const requests = slices.map(({ observations, reflectionBudget }) => ({
-    systemPrompt: DROPPER_SYSTEM_PROMPT,
-    userPrompt: dropperPrompt({ ...input, observations, reflectionBudget }),
-    tool: collector.tool,
-  }));
-  return resultOf(collector, await runSlices(requests, access, limits));
+  const lineOf = droppableLine(input.coverage, input.now);
+  const slices = poolSlices(input.observations, lineOf, DROPPER_SYSTEM_PROMPT, access, limits);
+  const report = await runSlices(
+    slices,
+    ({ observations, reflectionBudget }) => {
+      // An earlier slice may have used up part of it.
+      const maximum = input.maximum - collector.accepted.length;
+      if (maximum <= 0) return undefined;
+      shown = new Set(observations.map(({ id }) => id));
+      return {
+        systemPrompt: DROPPER_SYSTEM_PROMPT,
+        userPrompt: dropperPrompt({
+          observationLines: observations.map(lineOf),
+          reflections: input.reflections,
+          reflectionBudget,
+          maximum,
+          poolTokens: input.poolTokens,
+          targetTokens: input.targetTokens,
+        }),
+        tool: collector.tool,
+      };
+    },
+    access,
+    limits,
+  );
+  return resultOf(collector, report);
 }

@@ -19,7 +19,8 @@ import { observerChunkBudget, poolTarget } from "../reducers/settings.ts";
 import { renderSources } from "../reducers/sources.ts";
 import { runDropper } from "./dropper.ts";
 import { runObserver } from "./observer.ts";
-import { type PoolInput, runReflector } from "./reflector.ts";
+import type { PoolInput } from "./pool-slices.ts";
+import { runReflector } from "./reflector.ts";
 import { type ModelAccess, outputBudget, type WorkerLimits } from "./worker-loop.ts";
 import type { WorkerResult } from "./worker-result.ts";
 import type { World } from "./world.ts";
@@ -108,7 +109,13 @@ const drop: Job = async (world, _command, access, signal) => {
   const maximum = maximumDrops(session.ledger, settings);
   if (throughId === undefined || maximum === 0) return { ...NOTHING_DONE, outcome: "empty" };
   const result = await runDropper(
-    { ...input, maximum, poolTokens: session.ledger.activeTokens, targetTokens: poolTarget(settings) },
+    {
+      ...input,
+      maximum,
+      poolTokens: session.ledger.activeTokens,
+      targetTokens: poolTarget(settings),
+      now: world.now(),
+    },
     access,
     limitsFor(world, access, signal),
   );

@@ -6,16 +6,23 @@ import type {
   Message,
   Model,
   SimpleStreamOptions,
+  ToolCall,
 } from "@earendil-works/pi-ai";
 import pRetry, { AbortError } from "p-retry";
 import { addUsage, noUsage } from "../machines/engine-state.ts";
 import type { Usage } from "../machines/events.ts";
-import { failureFrom, isPassing, type WorkerFailure } from "./failure.ts";
+import { classifyFailure, failureFrom, isPassing, type WorkerFailure } from "./failure.ts";
 
 /** The only way to a model: Pi's registry resolves credentials, headers and custom providers behind `stream`. */
 export interface ModelAccess {
   model: Model<Api>;
   stream(context: Context, options: SimpleStreamOptions): AssistantMessageEventStream;
+}
+
+/** What a tool tells the model. */
+export interface ToolAnswer {
+  text: string;
+  isError: boolean;
 }
 
 /** A tool that a worker may call. `accept` judges the arguments and answers in words for the model. */
@@ -24,7 +31,7 @@ export interface WorkerTool {
   description: string;
   /** JSON schema of the arguments */
   parameters: object;
-  accept(args: unknown): { text: string; isError: boolean };
+  accept(args: unknown): ToolAnswer;
 }
 
 export interface WorkerRequest {
@@ -34,14 +41,14 @@ export interface WorkerRequest {
 }
 
 export interface WorkerLimits {
-  /** Model requests that the run may make */
+  /** Replies that the run may have; a request that is tried again before it is answered is one turn */
   maxTurns: number;
   /** Output tokens per request */
   maxTokens: number;
   /** Milliseconds until the run counts as failed */
   timeoutMs: number;
   signal: AbortSignal;
-  /** Milliseconds before the first retry; tests make it short */
+  /** Milliseconds before the first retry at least; tests make it short */
   retryAfterMs?: number;
 }
 
@@ -52,31 +59,42 @@ export interface WorkerReport {
   turns: number;
   /** All requests, retries included */
   requests: number;
+  /** Of all replies, also of those that tell of a failure */
   usage: Usage;
+  /** The model would have gone on, but had had its turns. */
+  capped: boolean;
 }
 
 const RETRIES = 2;
 const RETRY_AFTER_MS = 1000;
+/** Each wait is this many times the one before it, and up to twice as long by chance. */
+const RETRY_FACTOR = 3;
 
 /**
  * Runs one worker: asks the model, answers its tool calls, and goes on until it replies without one or has had
- * `maxTurns` requests, which is not a failure. A loop of our own on purpose: it is short, and the options of Pi's
- * loop have changed in ways that left workers without prompt and without cap (COMPLAINTS 1 and 2). Never throws; it
- * ends at the deadline even if the provider ignores the abort.
+ * `maxTurns` turns, which is not a failure. A loop of our own on purpose: it is short, and the options of Pi's loop
+ * have changed in ways that left workers without prompt and without cap (COMPLAINTS 1 and 2).
+ *
+ * Never rejects, and ends at the deadline or at an abort even if the provider ignores both. A run that did not
+ * complete has failed as a whole: what its tool accepted must not be used.
  */
 export async function runWorker(
   request: WorkerRequest,
   access: ModelAccess,
   limits: WorkerLimits,
 ): Promise<WorkerReport> {
-  const report: WorkerReport = { outcome: "completed", turns: 0, requests: 0, usage: noUsage() };
+  const report: WorkerReport = {
+    outcome: "completed",
+    turns: 0,
+    requests: 0,
+    usage: noUsage(),
+    capped: false,
+  };
   const controller = new AbortController();
-  const ended = endOf(limits, controller);
+  const ended = endFromOutside(limits, controller);
   try {
-    const end = await Promise.race([
-      converse(request, access, limits, controller.signal, report),
-      ended.promise,
-    ]);
+    const conversation = converse(request, access, limits, controller.signal, report).catch(failedBy);
+    const end = await Promise.race([conversation, ended.promise]);
     return { ...report, ...end };
   } finally {
     ended.cancel();
@@ -87,80 +105,122 @@ export async function runWorker(
 type End = Pick<WorkerReport, "outcome" | "failure">;
 
 async function converse(
-  request: WorkerRequest,
+  { systemPrompt, userPrompt, tool }: WorkerRequest,
   access: ModelAccess,
   limits: WorkerLimits,
   signal: AbortSignal,
   report: WorkerReport,
 ): Promise<End> {
-  const messages: Message[] = [{ role: "user", content: request.userPrompt, timestamp: 0 }];
-  const tools = [
-    { name: request.tool.name, description: request.tool.description, parameters: request.tool.parameters },
-  ];
-  while (report.turns < limits.maxTurns && report.requests < limits.maxTurns) {
-    const context: Context = { systemPrompt: request.systemPrompt, messages: [...messages], tools };
-    let reply: AssistantMessage;
-    try {
-      reply = await ask(access, context, limits, signal, report);
-    } catch (error) {
-      if (signal.aborted) return { outcome: "aborted" };
-      return {
-        outcome: "failed",
-        failure: failureFrom(error instanceof Error ? error.message : String(error)),
-      };
-    }
+  const messages: Message[] = [{ role: "user", content: userPrompt, timestamp: Date.now() }];
+  const tools = [{ name: tool.name, description: tool.description, parameters: tool.parameters }];
+  while (report.turns < limits.maxTurns) {
+    const reply = await ask(access, { systemPrompt, messages: [...messages], tools }, limits, signal, report);
     // After the run has ended its records have been counted: a late reply must not add to them.
     if (signal.aborted) return { outcome: "aborted" };
     report.turns++;
     if (reply.stopReason === "length") {
-      return {
-        outcome: "failed",
-        failure: { kind: "cut-off", message: "the model's output was cut off by its limit" },
-      };
+      return failed({ kind: "cut-off", message: "the model's output was cut off by its limit" });
     }
     const calls = reply.content.filter((block) => block.type === "toolCall");
-    if (calls.length === 0) return { outcome: "completed" };
-    messages.push(reply);
-    for (const call of calls) {
-      const answer =
-        call.name === request.tool.name
-          ? request.tool.accept(call.arguments)
-          : { text: `There is no tool ${call.name}; the only one is ${request.tool.name}.`, isError: true };
-      messages.push({
-        role: "toolResult",
-        toolCallId: call.id,
-        toolName: call.name,
-        content: [{ type: "text", text: answer.text }],
-        isError: answer.isError,
-        timestamp: 0,
-      });
+    if (calls.length === 0) {
+      // Servers that truncate too long a prompt without a word answer with nothing; no model that was told to say
+      // "done" means that as an answer. After its records a model may well be silent.
+      const isSilent = report.turns === 1 && !reply.content.some(saysSomething);
+      return isSilent ? failed({ kind: "bad-response", message: "the model's reply was empty" }) : COMPLETED;
     }
+    messages.push(reply, ...calls.map((call) => toolResult(call, answerTo(call, tool))));
   }
-  return { outcome: "completed" };
+  report.capped = true;
+  return COMPLETED;
 }
 
-/** One reply, tried up to three times where trying again can help. Each try counts as a request. */
+const COMPLETED: End = { outcome: "completed" };
+
+function failed(failure: WorkerFailure): End {
+  return { outcome: "failed", failure };
+}
+
+function failedBy(error: unknown): End {
+  return failed(failureFrom(wordsOf(error)));
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function saysSomething(block: AssistantMessage["content"][number]): boolean {
+  if (block.type === "text") return block.text.trim() !== "";
+  return block.type === "thinking" ? block.thinking.trim() !== "" : true;
+}
+
+function answerTo(call: ToolCall, tool: WorkerTool): ToolAnswer {
+  if (call.name !== tool.name) {
+    return { text: `There is no tool ${call.name}; the only one is ${tool.name}.`, isError: true };
+  }
+  return tool.accept(call.argumentsError === undefined ? call.arguments : textSent(call.argumentsError));
+}
+
+/** Arguments that are no JSON object reach us in words about them; what the model sent stands at their end. */
+function textSent(argumentsError: string): string {
+  return /\n\nReceived arguments:\n([\s\S]*)$/.exec(argumentsError)?.[1] ?? argumentsError;
+}
+
+function toolResult({ id, name }: ToolCall, { text, isError }: ToolAnswer): Message {
+  return {
+    role: "toolResult",
+    toolCallId: id,
+    toolName: name,
+    content: [{ type: "text", text }],
+    isError,
+    timestamp: Date.now(),
+  };
+}
+
+/**
+ * One reply, tried up to three times where trying again can help (DESIGN 7). Rejects with the provider's words when
+ * there is none.
+ */
 function ask(
   access: ModelAccess,
   context: Context,
-  { maxTokens, maxTurns, retryAfterMs = RETRY_AFTER_MS }: WorkerLimits,
+  { maxTokens, retryAfterMs = RETRY_AFTER_MS }: WorkerLimits,
   signal: AbortSignal,
   report: WorkerReport,
 ): Promise<AssistantMessage> {
-  return pRetry(
-    async () => {
-      report.requests++;
-      // The provider's own retries are off: together with these they would multiply.
-      const reply = await access.stream(context, { signal, maxTokens, maxRetries: 0 }).result();
+  async function attempt(): Promise<AssistantMessage> {
+    report.requests++;
+    let words: string;
+    try {
+      // The provider's own retries are off: together with ours they would multiply.
+      const reply = await replyOf(access.stream(context, { signal, maxTokens, maxRetries: 0 }));
       report.usage = addUsage(report.usage, usageOf(reply));
-      if (reply.stopReason === "stop" || reply.stopReason === "toolUse" || reply.stopReason === "length")
-        return reply;
-      const text = reply.errorMessage ?? `the request ended with ${reply.stopReason}`;
-      if (!isPassing(failureFrom(text).kind) || report.requests >= maxTurns) throw new AbortError(text);
-      throw new Error(text);
-    },
-    { retries: RETRIES, minTimeout: retryAfterMs, factor: 3, randomize: true, signal },
-  );
+      if (isAnswer(reply)) return reply;
+      words = reply.errorMessage ?? `the request ended with ${reply.stopReason}`;
+    } catch (error) {
+      words = wordsOf(error);
+    }
+    throw isPassing(classifyFailure(words)) ? new Error(words) : new AbortError(words);
+  }
+  return pRetry(attempt, {
+    retries: RETRIES,
+    minTimeout: retryAfterMs,
+    factor: RETRY_FACTOR,
+    randomize: true,
+    signal,
+  });
+}
+
+function isAnswer({ stopReason }: AssistantMessage): boolean {
+  return stopReason === "stop" || stopReason === "toolUse" || stopReason === "length";
+}
+
+/** The reply at the end of a stream. A provider's stream may also end without one, and its `result()` then never. */
+async function replyOf(stream: AssistantMessageEventStream): Promise<AssistantMessage> {
+  for await (const event of stream) {
+    if (event.type === "done") return event.message;
+    if (event.type === "error") return event.error;
+  }
+  return Promise.race([stream.result(), Promise.reject(new Error("the stream ended without a reply"))]);
 }
 
 function usageOf({ usage }: AssistantMessage): Usage {
@@ -173,27 +233,23 @@ function usageOf({ usage }: AssistantMessage): Usage {
   };
 }
 
-/** Resolves when the run must end from outside: by its deadline or by its caller's abort. */
-function endOf({ timeoutMs, signal }: WorkerLimits, controller: AbortController) {
-  let timer: NodeJS.Timeout | undefined;
-  let onAbort: () => void = () => {};
-  const promise = new Promise<End>((resolve) => {
-    const end = (value: End) => {
-      resolve(value);
-      controller.abort();
-    };
-    onAbort = () => end({ outcome: "aborted" });
-    timer = setTimeout(
-      () =>
-        end({
-          outcome: "failed",
-          failure: { kind: "timeout", message: `no result within ${Math.round(timeoutMs / 1000)} s` },
-        }),
-      timeoutMs,
-    );
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort, { once: true });
-  });
+/** A longer timer would fire at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** Resolves when the run must end from outside: by its deadline or by its caller's abort. Aborts the request then. */
+function endFromOutside({ timeoutMs, signal }: WorkerLimits, controller: AbortController) {
+  const { promise, resolve } = Promise.withResolvers<End>();
+  const end = (value: End) => {
+    resolve(value);
+    controller.abort();
+  };
+  const onAbort = () => end({ outcome: "aborted" });
+  const timer = setTimeout(
+    () => end(failed(timeoutFailure(timeoutMs))),
+    Math.min(timeoutMs, LONGEST_TIMER_MS),
+  );
+  if (signal.aborted) onAbort();
+  else signal.addEventListener("abort", onAbort, { once: true });
   return {
     promise,
     cancel: () => {
@@ -201,6 +257,12 @@ function endOf({ timeoutMs, signal }: WorkerLimits, controller: AbortController)
       signal.removeEventListener("abort", onAbort);
     },
   };
+}
+
+/** The failure of a run that had `timeoutMs` milliseconds. */
+export function timeoutFailure(timeoutMs: number): WorkerFailure {
+  const time = timeoutMs < 1000 ? `${Math.round(timeoutMs)} ms` : `${Math.round(timeoutMs / 1000)} s`;
+  return { kind: "timeout", message: `no result within ${time}` };
 }
 
 const LARGEST_OUTPUT = 8192;

@@ -1,6 +1,6 @@
+import type { Collector } from "./collector.ts";
 import type { WorkerFailure } from "./failure.ts";
 import type { WorkerReport } from "./worker-loop.ts";
-import type { Collector } from "./worker-tools.ts";
 
 /** How a worker's run ended, and what it recorded. */
 export interface WorkerResult<T> {
@@ -19,31 +19,22 @@ export interface WorkerResult<T> {
 export function resultOf<T>(collector: Collector<T>, report: WorkerReport): WorkerResult<T> {
   const rejected = collector.refusals.length;
   if (report.outcome !== "completed") {
-    const { failure } = report;
-    return { outcome: report.outcome, records: [], rejected, report, ...(failure && { failure }) };
+    const { outcome, failure } = report;
+    return { outcome, records: [], rejected, report, ...(failure && { failure }) };
   }
   if (collector.accepted.length > 0) {
-    return { outcome: "recorded", records: collector.accepted, rejected, report };
+    return { outcome: "recorded", records: [...collector.accepted], rejected, report };
   }
-  if (rejected === 0) return { outcome: "empty", records: [], rejected, report };
-  return {
-    outcome: "failed",
-    records: [],
-    rejected,
-    report,
-    failure: {
-      kind: "bad-response",
-      message: `all ${rejected} records were refused (${kindOf(collector.refusals)})`,
-    },
-  };
+  const reason = commonest(collector.refusals);
+  if (reason === undefined) return { outcome: "empty", records: [], rejected, report };
+  const records = rejected === 1 ? "the only record was refused" : `all ${rejected} records were refused`;
+  const failure: WorkerFailure = { kind: "bad-response", message: `${records} (${reason})` };
+  return { outcome: "failed", records: [], rejected, report, failure };
 }
 
-/** The commonest reason, without the ids in it: failures go to logs, which hold no session content. */
-function kindOf(refusals: readonly string[]): string {
+/** The reason that stands there most often, the earliest of those that tie. */
+function commonest(reasons: readonly string[]): string | undefined {
   const counts = new Map<string, number>();
-  for (const refusal of refusals) {
-    const kind = refusal.split(/[:;]/)[0] ?? refusal;
-    counts.set(kind, (counts.get(kind) ?? 0) + 1);
-  }
-  return [...counts].sort((a, b) => b[1] - a[1])[0]?.[0] ?? "no reason";
+  for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0];
 }
