@@ -14,6 +14,8 @@ import { EVENT_TYPES } from "./event-words.ts";
 export interface EventStore {
   /** The events of these indexes, `from` included and `to` not. */
   read(from: number, to: number): EngineEvent[];
+  /** The same as JSON, without reading them. */
+  texts(from: number, to: number): string[];
 }
 
 /** One worker run on the time line. */

@@ -79,7 +79,10 @@ const TELL_EVERY_MS = 100;
 
 function sourceInMemory(kind: InspectSource["kind"], name: string, lookup: EntryLookup) {
   const events: EngineEvent[] = [];
-  const store: EventStore = { read: (from, to) => events.slice(from, to) };
+  const store: EventStore = {
+    read: (from, to) => events.slice(from, to),
+    texts: (from, to) => events.slice(from, to).map((event) => JSON.stringify(event)),
+  };
   const chronicle = createChronicle(store);
   const source: InspectSource = {
     kind,

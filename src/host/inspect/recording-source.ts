@@ -135,20 +135,22 @@ function storeOf(
   offsets: ReturnType<typeof createColumn>,
   lengths: typeof offsets,
 ): EventStore {
+  function texts(from: number, to: number): string[] {
+    if (to <= from) return [];
+    const start = offsets.at(from);
+    const size = offsets.at(to - 1) + lengths.at(to - 1) - start;
+    const block = Buffer.allocUnsafe(size);
+    readSync(descriptor, block, 0, size, start);
+    const lines: string[] = [];
+    for (let index = from; index < to; index++) {
+      const at = offsets.at(index) - start;
+      lines.push(block.toString("utf8", at, at + lengths.at(index)));
+    }
+    return lines;
+  }
   return {
-    read(from, to) {
-      if (to <= from) return [];
-      const start = offsets.at(from);
-      const size = offsets.at(to - 1) + lengths.at(to - 1) - start;
-      const block = Buffer.allocUnsafe(size);
-      readSync(descriptor, block, 0, size, start);
-      const events: EngineEvent[] = [];
-      for (let index = from; index < to; index++) {
-        const at = offsets.at(index) - start;
-        events.push(parseRecordingLine(block.toString("utf8", at, at + lengths.at(index))) as EngineEvent);
-      }
-      return events;
-    },
+    texts,
+    read: (from, to) => texts(from, to).map((text) => parseRecordingLine(text) as EngineEvent),
   };
 }
 

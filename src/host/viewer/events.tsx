@@ -98,7 +98,7 @@ function FilterBar({ matches }: { matches: number }) {
         placeholder="Search (/): run, id, outcome, state…"
         aria-label="Search the events"
         value={text}
-        onInput={(event) => change({ text: event.currentTarget.value })}
+        onInput={(event) => changeSoon(event.currentTarget.value)}
       />
       <output class="muted">{matches.toLocaleString("en-US")}</output>
       <div class="chips">
@@ -141,6 +141,15 @@ function Chip({ label, on, toggle }: { label: string; on: boolean; toggle: (on: 
 function change(part: Partial<Filter>): void {
   filter.value = { ...filter.value, ...part };
   top.value = 0;
+}
+
+/** Long enough that a word in typing is one search. */
+const TYPING_MS = 200;
+let typing: ReturnType<typeof setTimeout> | undefined;
+
+function changeSoon(text: string): void {
+  clearTimeout(typing);
+  typing = setTimeout(() => change({ text }), TYPING_MS);
 }
 
 let asked = 0;

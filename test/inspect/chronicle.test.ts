@@ -1,0 +1,104 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { momentAt } from "../../src/host/inspect/moment.ts";
+import { openRecordingSource } from "../../src/host/inspect/recording-source.ts";
+import { timelineOf } from "../../src/host/inspect/timeline.ts";
+import { createEngine } from "../../src/machines/engine.ts";
+import { LANES } from "../../src/machines/readings.ts";
+import { parseRecordingLine } from "../../src/machines/recording-line.ts";
+import { createReplay } from "../../src/machines/replay.ts";
+import { writeLargeRecording } from "../support/recording-file.ts";
+
+const SMALL = { observeAfterTokens: 2000, reflectAfterTokens: 5000, compactAfterTokens: 9000 };
+
+describe("the chronicle of a recording", () => {
+  it("knows the state after every event as the replay had it", async () => {
+    const file = writeLargeRecording(1500, { settings: SMALL });
+    const { chronicle, store, list, close } = await openRecordingSource(file);
+    const replay = createReplay();
+    const steps = readFileSync(file, "utf8")
+      .trimEnd()
+      .split("\n")
+      .flatMap((text) => replay.take(parseRecordingLine(text)) ?? []);
+    expect(chronicle.length).toBe(steps.length);
+    for (const index of [0, 1, 511, 512, 513, 900, steps.length - 1]) {
+      const step = steps[index];
+      const { session, workers } = chronicle.stateAt(index);
+      expect(session.ledger.counts).toEqual(step?.state.session.ledger.counts);
+      expect(workers).toEqual(step?.state.workers);
+      const moment = momentAt(chronicle, store, list, index);
+      for (const lane of LANES) expect(moment.lanes[lane].state).toBe(step?.lanes[lane]);
+      expect(moment.commands).toEqual(step?.commands);
+    }
+    close();
+  });
+
+  it("counts the arrows that the machines themselves say they took", async () => {
+    const file = writeLargeRecording(3000, { settings: SMALL });
+    const { chronicle, close } = await openRecordingSource(file);
+    const taken = new Map<string, number>();
+    const engine = createEngine();
+    engine.watch((message) => {
+      if (message.type !== "@xstate.microstep") return;
+      for (const { source, target } of message._transitions) {
+        const to = target?.[0]?.path.join(".");
+        if (to === undefined || source.machine.id === "scheduler") continue;
+        const arrow = `${source.machine.id} ${source.path.join(".") || "*"}>${to}`;
+        taken.set(arrow, (taken.get(arrow) ?? 0) + 1);
+      }
+    });
+    for (const text of readFileSync(file, "utf8").trimEnd().split("\n")) {
+      const line = parseRecordingLine(text);
+      if (line.type !== "header" && line.type !== "keyframe" && line.type !== "decision")
+        engine.dispatch(line);
+    }
+    const counted = LANES.flatMap((lane) =>
+      [...chronicle.taken[lane]].map(([arrow, times]) => [`${lane} ${arrow}`, times] as const),
+    );
+    expect(new Map(counted.sort())).toEqual(new Map([...taken].sort()));
+    expect(counted.length).toBeGreaterThan(6);
+    close();
+  });
+
+  it("thins the time line to its width and keeps every lane covered without a gap", async () => {
+    const { chronicle, close } = await openRecordingSource(writeLargeRecording(20_000, { settings: SMALL }));
+    for (const axis of ["event", "time"] as const) {
+      const { lanes, clocks, runs, from, to } = timelineOf(chronicle, { axis, width: 300 });
+      expect(clocks.x.length).toBeLessThanOrEqual(602);
+      expect(runs.length).toBeLessThanOrEqual(602);
+      for (const lane of LANES) {
+        const spans = lanes[lane];
+        expect(spans.length).toBeLessThanOrEqual(602);
+        expect(spans[0]?.[0]).toBe(from);
+        expect(spans.at(-1)?.[1]).toBe(to);
+        for (const [at, span] of spans.entries()) if (at > 0) expect(span[0]).toBe(spans[at - 1]?.[1]);
+      }
+    }
+    close();
+  });
+
+  it("finds, pages and jumps", async () => {
+    const { chronicle, list, close } = await openRecordingSource(
+      writeLargeRecording(5000, { settings: SMALL }),
+    );
+    const runs = { types: ["run.finished"], lanes: [], text: "" };
+    const { matches, rows } = await list.page(runs, 0, 5);
+    expect(matches).toBe(chronicle.runs.filter(({ to }) => to !== null).length);
+    expect(rows.map(({ type }) => type)).toEqual(Array.from({ length: 5 }, () => "run.finished"));
+    const started = { types: [], lanes: [], text: "STARTRUN observer-3 " };
+    const found = (await list.page(started, 0, 500)).rows;
+    expect(found.length).toBeGreaterThan(0);
+    for (const { decision } of found) expect(decision).toContain("startRun observer-3");
+    expect((await list.page({ types: [], lanes: [], text: "no such thing" }, 0, 5)).matches).toBe(0);
+    const moved = await list.page({ types: [], lanes: ["compaction"], text: "" }, 0, 500);
+    let index = -1;
+    for (const row of moved.rows.slice(0, 20)) {
+      index = list.jump("compaction", index, 1) ?? -1;
+      // The first state counts as no change.
+      if (index === 0) index = list.jump("compaction", index, 1) ?? -1;
+      expect(index).toBe(row.index);
+    }
+    expect(list.jump("compaction", chronicle.length - 1, 1)).toBeNull();
+    close();
+  });
+});

@@ -1,0 +1,44 @@
+import { existsSync } from "node:fs";
+import { type Browser, chromium, type Page } from "playwright-core";
+
+const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+
+/** Whether tests can have a real browser here. */
+export const HAS_CHROMIUM = existsSync(CHROMIUM);
+
+export function openChromium(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: CHROMIUM,
+    args: [
+      "--headless",
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  });
+}
+
+/** A page of the size that the viewer must be readable at, with everything that its console complained of. */
+export async function openPage(
+  browser: Browser,
+  address: string,
+  colorScheme: "light" | "dark" = "light",
+): Promise<{ page: Page; complaints: string[] }> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 720 }, colorScheme });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("request", (request) => {
+    if (new URL(request.url()).host !== new URL(address).host) complaints.push(`asked ${request.url()}`);
+  });
+  await page.goto(address);
+  await page.locator(".event-line").first().waitFor();
+  return { page, complaints };
+}
