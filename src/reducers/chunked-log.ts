@@ -1,27 +1,33 @@
-/** A list in chunks, so that one more item copies one chunk and the list of chunks, and not everything. */
+/** A list in chunks, so that a few more items copy one chunk and the list of chunks, and not everything. */
 export type ChunkedLog<T> = readonly (readonly T[])[];
 
 const CHUNK = 64;
 
-/** The log with one more item. */
-export function withItem<T>(log: ChunkedLog<T>, item: T): ChunkedLog<T> {
-  const last = log.at(-1);
-  return last && last.length < CHUNK ? [...log.slice(0, -1), [...last, item]] : [...log, [item]];
+/** The log with more items at its end. */
+export function withItems<T>(log: ChunkedLog<T>, items: readonly T[]): ChunkedLog<T> {
+  if (items.length === 0) return log;
+  const copy = log.slice();
+  const last = copy.at(-1);
+  if (last && last.length < CHUNK) copy[copy.length - 1] = last.slice();
+  return pushItems(copy, items);
 }
 
 /** The log with another item in a place that it has. */
 export function withItemAt<T>(log: ChunkedLog<T>, place: number, item: T): ChunkedLog<T> {
+  const copy = log.slice();
   const at = Math.floor(place / CHUNK);
-  const chunk = log[at];
-  return chunk ? log.with(at, chunk.with(place % CHUNK, item)) : log;
+  copy[at] = copy[at]?.slice() ?? [];
+  return putItemAt(copy, place, item);
 }
 
-/** Adds an item in place, to a log that nobody else holds. */
-export function pushItem<T>(log: ChunkedLog<T>, item: T): ChunkedLog<T> {
+/** Adds items in place, to a log that nobody else holds. */
+export function pushItems<T>(log: ChunkedLog<T>, items: readonly T[]): ChunkedLog<T> {
   const mutable = log as T[][];
-  const last = mutable.at(-1);
-  if (last && last.length < CHUNK) last.push(item);
-  else mutable.push([item]);
+  for (const item of items) {
+    const last = mutable[mutable.length - 1];
+    if (last && last.length < CHUNK) last.push(item);
+    else mutable.push([item]);
+  }
   return log;
 }
 

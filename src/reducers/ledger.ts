@@ -1,6 +1,6 @@
-import { type Draft, Immer, isDraft, original } from "immer";
+import { type Draft, Immer } from "immer";
 import { type Branch, NOWHERE, positionOf } from "./branch.ts";
-import { type ChunkedLog, pushItem, putItemAt, withItem, withItemAt } from "./chunked-log.ts";
+import { type ChunkedLog, pushItems, putItemAt, withItemAt, withItems } from "./chunked-log.ts";
 import type { EntryFact, IgnoredReason, LedgerFact } from "./entry-fact.ts";
 import type { Relevance } from "./ledger-entries.ts";
 import { putRecord, type RecordIndex, recordById, withRecord } from "./record-index.ts";
@@ -135,8 +135,18 @@ export function concernsLedger(fact: EntryFact): boolean {
 /**
  * Folds one entry into the ledger. `branch` ends with that entry. The first valid record of an id wins,
  * drops are tombstones, and a marker must stand before its entry (a batch cannot cover what came later).
+ *
+ * Immer makes the new ledger. Its collections, which may hold tens of thousands of records, are copied along one path
+ * and put in afterwards: a draft of them would make a proxy of each node on the way, which was most of an append's time.
  */
-export const foldEntry: (ledger: Ledger, fact: EntryFact, branch: Branch) => Ledger = produce(foldIntoDraft);
+export function foldEntry(ledger: Ledger, fact: EntryFact, branch: Branch): Ledger {
+  let collections: Partial<Collections> = {};
+  const next = produce(ledger, (draft) => {
+    collections = fold({ books: draft, collections: ledger, pen: COPYING }, fact, branch);
+  });
+  // Nobody else holds it yet.
+  return Object.assign(next === ledger ? { ...ledger } : next, collections);
+}
 
 /**
  * Folds a whole branch (all of `facts`, of which `branch` is the result) by the very same rules, on plain data instead of
@@ -144,68 +154,71 @@ export const foldEntry: (ledger: Ledger, fact: EntryFact, branch: Branch) => Led
  * fold equals every live one is property-tested.
  */
 export function foldEntries(facts: readonly EntryFact[], branch: Branch): Ledger {
-  const ledger = emptyLedger() as Draft<Ledger>;
-  // A plain loop: most entries are only looked at, and there may be hundreds of thousands.
+  const ledger = emptyLedger();
+  const target = { books: ledger as Draft<Ledger>, collections: ledger, pen: IN_PLACE };
   for (let i = 0; i < facts.length; i++) {
     const fact = facts[i];
-    if (fact && concernsLedger(fact)) foldIntoDraft(ledger, fact, { ...branch, length: i + 1 });
+    if (fact && concernsLedger(fact)) {
+      Object.assign(ledger, fold(target, fact, { ...branch, length: i + 1 }));
+    }
   }
-  return ledger as Ledger;
+  return ledger;
 }
 
-function foldIntoDraft(draft: Draft<Ledger>, fact: EntryFact, branch: Branch): void {
-  const entry = branch.length - 1;
-  if (fact.ignored) ignore(draft, fact.id, fact.ignored.reason, fact.ignored.records);
-  if (fact.compaction) foldCompaction(draft, fact.compaction, entry, branch);
-  if (!fact.ledger) return;
-  const covers = positionOf(branch, fact.ledger.coversUpToId);
-  if (covers === NOWHERE || covers >= entry) {
-    ignore(draft, fact.id, "dangling", 1);
-    keepDangling(draft, fact.ledger, entry);
-    return;
-  }
-  if (fact.ledger.type === "observations") foldObservations(draft, fact.ledger, covers, entry, branch);
-  else if (fact.ledger.type === "reflections") foldReflections(draft, fact.ledger, covers, entry);
-  else foldDrops(draft, fact.ledger, covers, entry);
-}
+/** The parts of a ledger that grow without end. */
+type Collections = Pick<
+  Ledger,
+  "observations" | "observationLog" | "dropLog" | "reflections" | "reflectionLog" | "drops" | "dangling"
+>;
 
-/** How the big collections change: copied along one path, or in place. They hold tens of thousands of records. */
+/** How collections change: copied along one path, or in place. */
 interface Pen {
   put<T extends { readonly id: string }>(index: RecordIndex<T>, record: T): RecordIndex<T>;
-  append<T>(log: ChunkedLog<T>, item: T): ChunkedLog<T>;
+  append<T>(log: ChunkedLog<T>, items: readonly T[]): ChunkedLog<T>;
   setAt<T>(log: ChunkedLog<T>, place: number, item: T): ChunkedLog<T>;
 }
 
-/**
- * For a draft: Immer is given new collections instead of drafting the old ones, as a draft makes a proxy of each node
- * that is passed on the way, which was most of an append's time. It looks into what it is given unless that is frozen.
- */
-const COPYING: Pen = {
-  put: (index, record) => Object.freeze(withRecord(index, record)),
-  append: (log, item) => Object.freeze(withItem(log, item)),
-  setAt: (log, place, item) => Object.freeze(withItemAt(log, place, item)),
-};
+const COPYING: Pen = { put: withRecord, append: withItems, setAt: withItemAt };
 
 /** For a ledger that is being built, which nobody else holds. */
-const IN_PLACE: Pen = { put: putRecord, append: pushItem, setAt: putItemAt };
+const IN_PLACE: Pen = { put: putRecord, append: pushItems, setAt: putItemAt };
 
-/** The pen for a ledger, and the ledger to read from: for a draft, as it was before this entry. */
-function penFor(draft: Draft<Ledger>): { pen: Pen; ledger: Ledger } {
-  return isDraft(draft)
-    ? { pen: COPYING, ledger: original(draft) as Ledger }
-    : { pen: IN_PLACE, ledger: draft as Ledger };
+interface Target {
+  /** The ledger to change, but for its collections */
+  books: Draft<Ledger>;
+  /** Its collections before the entry; how they come out is what a fold gives. */
+  collections: Collections;
+  pen: Pen;
+}
+
+function fold(target: Target, fact: EntryFact, branch: Branch): Partial<Collections> {
+  const { books } = target;
+  const entry = branch.length - 1;
+  if (fact.ignored) ignore(books, fact.id, fact.ignored.reason, fact.ignored.records);
+  if (fact.compaction) foldCompaction(books, fact.compaction, entry, branch);
+  if (!fact.ledger) return {};
+  const covers = positionOf(branch, fact.ledger.coversUpToId);
+  if (covers === NOWHERE || covers >= entry) {
+    ignore(books, fact.id, "dangling", 1);
+    return keepDangling(target, fact.ledger, entry);
+  }
+  if (fact.ledger.type === "observations")
+    return foldObservations(target, fact.ledger, covers, entry, branch);
+  if (fact.ledger.type === "reflections") return foldReflections(target, fact.ledger, covers, entry);
+  return foldDrops(target, fact.ledger, covers, entry);
 }
 
 function foldObservations(
-  draft: Draft<Ledger>,
+  { books, collections, pen }: Target,
   fact: LedgerFact & { type: "observations" },
   covers: number,
   entry: number,
   branch: Branch,
-): void {
-  const { pen, ledger } = penFor(draft);
-  let { observations, observationLog, dropLog, activeTokens } = ledger;
-  const counts = { ...ledger.counts };
+): Partial<Collections> {
+  let { observations } = collections;
+  const added: ObservationRef[] = [];
+  const drops: number[] = [];
+  const counts = { ...books.counts };
   for (const { id, tokens, relevance, sources, index } of fact.records) {
     if (recordById(observations, id)) continue;
     let firstSource = NOWHERE;
@@ -215,64 +228,66 @@ function foldObservations(
     }
     const ordinal = counts.observations++;
     const ref: ObservationRef = { id, ordinal, tokens, relevance, firstSource, covers, entry, index };
-    const drop = recordById(ledger.drops, id);
     observations = pen.put(observations, ref);
-    observationLog = pen.append(observationLog, ref);
-    dropLog = pen.append(dropLog, drop?.covers ?? NOT_DROPPED);
+    added.push(ref);
+    const drop = recordById(collections.drops, id);
+    drops.push(drop?.covers ?? NOT_DROPPED);
     if (drop) counts.dropped++;
     else {
       counts.active++;
-      activeTokens += tokens;
+      books.activeTokens += tokens;
     }
   }
-  Object.assign(draft, { observations, observationLog, dropLog, counts, activeTokens });
-  draft.watermarks.observe = Math.max(draft.watermarks.observe, covers);
+  books.counts = counts;
+  books.watermarks.observe = Math.max(books.watermarks.observe, covers);
+  return {
+    observations,
+    observationLog: pen.append(collections.observationLog, added),
+    dropLog: pen.append(collections.dropLog, drops),
+  };
 }
 
 function foldReflections(
-  draft: Draft<Ledger>,
+  { books, collections, pen }: Target,
   fact: LedgerFact & { type: "reflections" },
   covers: number,
   entry: number,
-): void {
-  const { pen, ledger } = penFor(draft);
-  let { reflections, reflectionLog, reflectionTokens } = ledger;
-  const counts = { ...ledger.counts };
+): Partial<Collections> {
+  let { reflections } = collections;
+  const added: ReflectionRef[] = [];
   for (const { id, tokens, supports, index } of fact.records) {
     if (recordById(reflections, id)) continue;
     const ref: ReflectionRef = { id, tokens, supports, covers, entry, index };
     reflections = pen.put(reflections, ref);
-    reflectionLog = pen.append(reflectionLog, ref);
-    reflectionTokens += tokens;
-    counts.reflections++;
+    added.push(ref);
+    books.reflectionTokens += tokens;
   }
-  Object.assign(draft, { reflections, reflectionLog, reflectionTokens, counts });
-  draft.watermarks.reflect = Math.max(draft.watermarks.reflect, covers);
+  books.counts.reflections += added.length;
+  books.watermarks.reflect = Math.max(books.watermarks.reflect, covers);
+  return { reflections, reflectionLog: pen.append(collections.reflectionLog, added) };
 }
 
 function foldDrops(
-  draft: Draft<Ledger>,
+  { books, collections, pen }: Target,
   fact: LedgerFact & { type: "drops" },
   covers: number,
   entry: number,
-): void {
-  const { pen, ledger } = penFor(draft);
-  let { drops, dropLog, activeTokens } = ledger;
-  const counts = { ...ledger.counts };
+): Partial<Collections> {
+  let { drops, dropLog } = collections;
   for (const id of fact.observationIds) {
     const known = recordById(drops, id);
     const earliest = known && known.covers < covers ? known.covers : covers;
     if (known?.covers !== earliest) drops = pen.put(drops, { id, entry, ...known, covers: earliest });
-    const observation = recordById(ledger.observations, id);
+    const observation = recordById(collections.observations, id);
     if (!observation) continue;
     dropLog = pen.setAt(dropLog, observation.ordinal, earliest);
     if (known) continue;
-    counts.dropped++;
-    counts.active--;
-    activeTokens -= observation.tokens;
+    books.counts.dropped++;
+    books.counts.active--;
+    books.activeTokens -= observation.tokens;
   }
-  Object.assign(draft, { drops, dropLog, counts, activeTokens });
-  draft.watermarks.drop = Math.max(draft.watermarks.drop, covers);
+  books.watermarks.drop = Math.max(books.watermarks.drop, covers);
+  return { drops, dropLog };
 }
 
 function foldCompaction(
@@ -290,15 +305,14 @@ function foldCompaction(
   if (fact.fullFold) draft.fullFoldBoundary = ref.cut;
 }
 
-function keepDangling(draft: Draft<Ledger>, fact: LedgerFact, entry: number): void {
-  if (fact.type === "drops") return;
-  const { pen, ledger } = penFor(draft);
-  let { dangling } = ledger;
+function keepDangling({ collections, pen }: Target, fact: LedgerFact, entry: number): Partial<Collections> {
+  if (fact.type === "drops") return {};
+  let { dangling } = collections;
   const kind = fact.type === "observations" ? "observation" : "reflection";
   for (const { id, index } of fact.records) {
     if (!recordById(dangling, id)) dangling = pen.put(dangling, { id, kind, entry, index });
   }
-  Object.assign(draft, { dangling });
+  return { dangling };
 }
 
 function ignore(draft: Draft<Ledger>, id: string, reason: IgnoredReason, records: number): void {
