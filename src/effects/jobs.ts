@@ -27,7 +27,8 @@ import type { World } from "./world.ts";
 
 type StartRun = Extract<Command, { type: "startRun" }>;
 
-interface LedgerEntry {
+/** What is to be appended to the session. */
+export interface LedgerEntry {
   customType: string;
   data: ObservationsRecorded | ReflectionsRecorded | ObservationsDropped;
 }

@@ -10,6 +10,8 @@ export interface RecorderOptions {
   file: string;
   /** The line that every file starts with, and every opening of a session in it. */
   header: RecordingLine;
+  /** Where the engine stood when it began, if it goes on from another one. */
+  restored?: RecordingLine | undefined;
   /** What lets a file start after `last`, the event taken last, and still replay alone. */
   keyframe: (last: EngineEvent) => RecordingLine[];
   /** Called once at most, with words for the user; recording has ended when it is. */
@@ -38,7 +40,7 @@ const LONGEST_CLOSE_MS = 2000;
  * the session matters, the recording does not.
  */
 export function createRecorder(options: RecorderOptions): Recorder {
-  const { file, header, onFailure } = options;
+  const { file, header, restored, onFailure } = options;
   const { maxBytes = ROTATE_AT_BYTES, maxQueuedLines = MAX_QUEUED_LINES } = options;
   let queue: RecordingLine[] = [];
   let last: EngineEvent | undefined;
@@ -109,7 +111,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       if (ended || closed) return;
       last = step.event;
       const decision = decisionOf(step);
-      const opens = step.event.type === "session.opened" ? [header] : [];
+      const opens = step.event.type === "session.opened" ? [header, restored ?? []].flat() : [];
       push([...opens, step.event, ...(decision ? [decision] : [])]);
     },
     async close() {

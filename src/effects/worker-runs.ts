@@ -1,6 +1,8 @@
 import type { Command } from "../machines/commands.ts";
 import { NOWHERE, positionOf } from "../reducers/branch.ts";
-import { JOBS, type JobEnd, NOTHING_DONE } from "./jobs.ts";
+import { recordById } from "../reducers/record-index.ts";
+import type { SessionState } from "../reducers/session-state.ts";
+import { JOBS, type JobEnd, type LedgerEntry, NOTHING_DONE } from "./jobs.ts";
 import type { World } from "./world.ts";
 
 type StartRun = Extract<Command, { type: "startRun" }>;
@@ -29,8 +31,9 @@ export function createWorkerRuns(world: World): WorkerRuns {
     // Started one tick later: the hook that a run starts from must not wait for its prompt to be built.
     setImmediate(() => {
       if (!inFlight.has(runId)) return;
+      const covered = world.state().session.ledger.watermarks.observe;
       runJob(world, command, controller.signal).then(
-        (end) => inFlight.has(runId) && finish(appendRecords(world, end)),
+        (end) => inFlight.has(runId) && finish(appendRecords(world, end, covered)),
         (error: unknown) => finish(failedEnd(error)),
       );
     });
@@ -50,20 +53,38 @@ async function runJob(world: World, command: StartRun, signal: AbortSignal): Pro
   return JOBS[command.worker](world, command, model.access, signal);
 }
 
-/** Writes what a run recorded, unless the branch that it read has been left meanwhile. */
-function appendRecords(world: World, end: JobEnd): JobEnd {
-  if (!end.entry) return end;
-  world.sync();
-  const { branch } = world.state().session;
-  if (positionOf(branch, end.entry.data.coversUpToId) === NOWHERE) {
-    return { ...end, outcome: "stale", records: 0 };
-  }
+/**
+ * Writes what a run recorded, unless the branch that it read has been left meanwhile. `covered` is the position of the
+ * observation coverage when the run began.
+ */
+function appendRecords(world: World, end: JobEnd, covered: number): JobEnd {
+  if (end.throughId === null || end.outcome === "failed" || end.outcome === "aborted") return end;
   try {
-    world.append(end.entry.customType, end.entry.data);
+    world.sync();
+    const { session } = world.state();
+    const isStale =
+      positionOf(session.branch, end.throughId) === NOWHERE ||
+      (end.entry && !holdsOn(session, end.entry, covered));
+    if (isStale) return { ...end, outcome: "stale", records: 0 };
+    if (end.entry) world.append(end.entry.customType, end.entry.data);
     return end;
   } catch (error) {
     return { ...end, ...failedEnd(error), usage: end.usage, requests: end.requests };
   }
+}
+
+/**
+ * Whether a branch that has the entry's marker also has what the entry goes on from: for observations the same
+ * coverage before them, or what lies between would never be observed; for the others the observations they rest on.
+ */
+function holdsOn({ ledger }: SessionState, { data }: LedgerEntry, covered: number): boolean {
+  const { observe } = ledger.watermarks;
+  if ("observations" in data) return observe === covered;
+  const ids =
+    "reflections" in data
+      ? data.reflections.flatMap(({ supportingObservationIds }) => supportingObservationIds)
+      : data.observationIds;
+  return observe >= covered && ids.every((id) => recordById(ledger.observations, id) !== undefined);
 }
 
 function failedEnd(error: unknown): JobEnd {

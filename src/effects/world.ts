@@ -21,6 +21,8 @@ export interface World {
   readonly append: (customType: string, data: unknown) => void;
   readonly report: (event: Unstamped) => void;
   readonly workerModel: () => WorkerModel;
+  /** Whether nothing goes on in Pi that asking it to compact would abort. */
+  readonly isIdle: () => boolean;
   readonly compact: (handlers: { onError: (error: Error) => void }) => void;
   readonly notify: (message: string, level: "info" | "warning") => void;
   /** Milliseconds since the epoch */

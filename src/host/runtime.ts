@@ -15,6 +15,7 @@ import type { EntryLookup } from "../reducers/entry.ts";
 import { recallFrom, renderRecall } from "../reducers/recall.ts";
 import { branchChange, describeBranch } from "./branch-sync.ts";
 import { memoryView, type ViewMode } from "./memory-view.ts";
+import { parkLanes, unparkLanes } from "./parked-lanes.ts";
 import { createSessionRecorder } from "./session-recorder.ts";
 import { createSessionWindows } from "./session-windows.ts";
 import { loadSettings, settingsWarning } from "./settings.ts";
@@ -45,8 +46,10 @@ export function openMemory(
   isOpen: () => boolean,
   host: PiHost,
 ) {
-  const engine = createEngine();
   const manager = ctx.sessionManager;
+  const restored = unparkLanes(manager.getSessionId());
+  const engine = createEngine(restored ? { keyframe: restored } : {});
+  let hasFailed = false;
   const lookup: EntryLookup = (id) => manager.getEntry(id);
   const { settings, problems } = loadSettings({
     agentDir: host.getAgentDir(),
@@ -78,6 +81,7 @@ export function openMemory(
     },
     report,
     workerModel: () => workerModelOf(ctx, settings.model),
+    isIdle: () => isOpen() && ctx.isIdle(),
     compact: (handlers) => ctx.compact(handlers),
     notify: (message, level) => {
       if (isOpen() && ctx.hasUI) ctx.ui.notify(message, level);
@@ -88,6 +92,7 @@ export function openMemory(
   const recorder = settings.debugLog
     ? createSessionRecorder({
         engine,
+        restored,
         source: manager,
         sessionId: manager.getSessionId(),
         agentDir: host.getAgentDir(),
@@ -117,25 +122,36 @@ export function openMemory(
 
   function act(step: Step): void {
     recorder?.take(step);
-    windows.take(step);
-    const told = windows.tellResult(step);
     for (const command of step.commands) {
       if (command.type === "startRun") runs.start(command);
       else if (command.type === "abortRun") runs.abort(command.runId);
       else if (command.type === "requestCompaction") requestCompaction(world);
-      else if (!told) {
-        const notice = noticeFor(command, step.event, settings);
-        if (notice) world.notify(notice.message, notice.level);
-      }
+    }
+    try {
+      tell(step);
+    } catch {
+      // A screen that cannot be drawn on must not end the session, nor keep the lanes from their work.
+    }
+  }
+
+  function tell(step: Step): void {
+    windows.take(step);
+    if (windows.tellResult(step)) return;
+    for (const command of step.commands) {
+      if (command.type !== "notify") continue;
+      const notice = noticeFor(command, step.event, settings);
+      if (notice) world.notify(notice.message, notice.level);
     }
   }
   engine.steps$.subscribe({
     next: act,
-    error: (error) =>
+    error: (error) => {
+      hasFailed = true;
       world.notify(
         `Memory Lanes stopped for this session: ${error instanceof Error ? error.message : error}`,
         "warning",
-      ),
+      );
+    },
   });
 
   report({
@@ -237,8 +253,8 @@ export function openMemory(
     async close(closing: string) {
       const shut = windows.close();
       report({ type: "session.closed", reason: closing });
-      await shut;
-      await recorder?.close();
+      if (!hasFailed) parkLanes(engine);
+      await Promise.allSettled([shut, recorder?.close()]);
       engine.stop();
     },
   };

@@ -12,7 +12,7 @@ export function recordingsDir(agentDir: string): string {
 }
 
 export interface SessionRecorderOptions
-  extends Pick<RecorderOptions, "onFailure" | "maxBytes" | "maxQueuedLines"> {
+  extends Pick<RecorderOptions, "restored" | "onFailure" | "maxBytes" | "maxQueuedLines"> {
   engine: Engine;
   source: BranchSource;
   sessionId: string;

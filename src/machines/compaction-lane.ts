@@ -88,7 +88,10 @@ export const compactionLane = compactionSetup.createMachine({
   states: {
     passive: {
       description: "Proactive work is off.",
-      on: { reading: { guard: "isActive", target: "idle" } },
+      on: {
+        reading: { guard: "isActive", target: "idle" },
+        compactionFailed: { guard: "isDue", actions: "rememberFailure" },
+      },
     },
     idle: {
       description: "The clock is below its threshold.",

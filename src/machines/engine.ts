@@ -36,7 +36,7 @@ export interface EngineOptions {
   inspect?: (event: InspectionEvent) => void;
   /**
    * Goes on where another engine stood. The next event must be the `session.opened` that belongs to it: it brings the
-   * branch and the settings back, and is no news to the lanes, which have heard of it.
+   * branch and the settings back. It is no news to the lanes, which have heard of it, unless their session was closed.
    */
   keyframe?: Keyframe;
 }
@@ -113,13 +113,11 @@ export function createEngine(options: EngineOptions = {}): Engine {
     state = evolve(state, event);
     current = event;
     commands = [];
-    if (restored) {
-      state = restoreBooks(state, restored);
-      restored = undefined;
-    } else {
-      const heard = schedulerEventOf(event);
-      if (heard) wake(heard, event);
-    }
+    const isNews = restored === undefined || scheduler.getSnapshot().value === "closed";
+    if (restored) state = restoreBooks(state, restored);
+    restored = undefined;
+    const heard = isNews ? schedulerEventOf(event) : undefined;
+    if (heard) wake(heard, event);
     const { standing } = lanes;
     const { states } = standing;
     return {

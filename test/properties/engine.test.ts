@@ -9,7 +9,8 @@ import { createStepper } from "../../src/machines/stepper.ts";
 import { type Act, actedSession, anyAct, SETTINGS } from "../support/engine-acts.ts";
 import { engineRules } from "../support/engine-rules.ts";
 import { trySequences } from "../support/failing-recording.ts";
-import { plainClocks, referenceLanes } from "../support/reference-lanes.ts";
+import { plainClocks } from "../support/plain-clocks.ts";
+import { referenceLanes } from "../support/reference-lanes.ts";
 
 const OPEN: Act = { do: "open", isSame: true };
 

@@ -5,7 +5,7 @@ import type { LaneName } from "../../src/machines/readings.ts";
 import type { EntryFact } from "../../src/reducers/entry-fact.ts";
 import { clocksOfSession } from "../../src/reducers/session-state.ts";
 import { compactionThreshold } from "../../src/reducers/settings.ts";
-import { plainClocks } from "./reference-lanes.ts";
+import { plainClocks } from "./plain-clocks.ts";
 
 /** What must hold of any sequence of steps, whatever the charts say. */
 export interface EngineRules {
@@ -162,7 +162,9 @@ export function engineRules(): EngineRules {
         } else if (command.type === "requestCompaction") checkRequest(step);
         else if (command.type === "notify" && command.about === "failed") checkWarning(command.lane);
       }
-      if (event.type === "compaction.failed" && event.failure.kind !== AGENT_BUSY) totalAtFailure = total;
+      const failed = event.type === "compaction.failed" && event.failure.kind !== AGENT_BUSY;
+      const threshold = compactionThreshold(state.settings, state.contextWindow);
+      if (failed && compact >= threshold) totalAtFailure = total;
     },
   };
 }
