@@ -42,10 +42,20 @@ export function emptyBranch(): Branch {
 
 /** The branch with one more entry at its tip. Amortised O(1); a context edit costs O(edits in force). */
 export function extendBranch(branch: Branch, fact: EntryFact): Branch {
-  const log = branch.log.ids.length === branch.length ? branch.log : copyLog(branch);
-  appendRow(log, fact);
+  const log =
+    branch.log.ids.length === branch.length || isNextRow(branch, fact) ? branch.log : copyLog(branch);
+  if (log.ids.length === branch.length) appendRow(log, fact);
   const extended: Branch = { length: branch.length + 1, log, edits: branch.edits };
   return fact.edit ? withEdit(extended, fact.edit) : extended;
+}
+
+/** Whether a newer version was extended by this very entry: its row serves both, as when a stretch is gone over again. */
+function isNextRow({ length, log }: Branch, fact: EntryFact): boolean {
+  return (
+    log.ids[length] === fact.id &&
+    log.kinds[length] === kindNumber(fact) &&
+    log.cumulative[length] === (log.cumulative[length - 1] ?? 0) + fact.tokens
+  );
 }
 
 /** The branch of these entries, root first. */
@@ -62,13 +72,17 @@ export function branchOf(facts: readonly EntryFact[]): Branch {
 function appendRow(log: BranchLog, fact: EntryFact): void {
   const position = log.ids.length;
   log.ids.push(fact.id);
-  log.kinds.push(KIND_NUMBERS[fact.kind] | (fact.source ? SOURCE_BIT : 0));
+  log.kinds.push(kindNumber(fact));
   log.cumulative.push((log.cumulative[position - 1] ?? 0) + fact.tokens);
   const known = log.positions.size;
   log.positions.set(fact.id, position);
   // A damaged file may repeat an id: the first one stands, as a marker cannot mean two places. Found out afterwards, since
   // asking first would double the work of opening a long session.
   if (log.positions.size === known) log.positions.set(fact.id, log.ids.indexOf(fact.id));
+}
+
+function kindNumber({ kind, source }: EntryFact): number {
+  return KIND_NUMBERS[kind] | (source ? SOURCE_BIT : 0);
 }
 
 const KIND_NUMBERS = Object.fromEntries(ENTRY_KINDS.map((kind, number) => [kind, number])) as Record<

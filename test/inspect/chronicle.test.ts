@@ -1,20 +1,19 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { momentAt } from "../../src/host/inspect/moment.ts";
-import { openRecordingSource } from "../../src/host/inspect/recording-source.ts";
 import { timelineOf } from "../../src/host/inspect/timeline.ts";
 import { createEngine } from "../../src/machines/engine.ts";
 import { LANES } from "../../src/machines/readings.ts";
 import { parseRecordingLine } from "../../src/machines/recording-line.ts";
 import { createReplay } from "../../src/machines/replay.ts";
-import { writeLargeRecording } from "../support/recording-file.ts";
+import { readRecording, writeLargeRecording } from "../support/recording-file.ts";
 
 const SMALL = { observeAfterTokens: 2000, reflectAfterTokens: 5000, compactAfterTokens: 9000 };
 
 describe("the chronicle of a recording", () => {
   it("knows the state after every event as the replay had it", async () => {
     const file = writeLargeRecording(1500, { settings: SMALL });
-    const { chronicle, store, list, close } = await openRecordingSource(file);
+    const { chronicle, store, list, close } = await readRecording(file);
     const replay = createReplay();
     const steps = readFileSync(file, "utf8")
       .trimEnd()
@@ -35,7 +34,7 @@ describe("the chronicle of a recording", () => {
 
   it("counts the arrows that the machines themselves say they took", async () => {
     const file = writeLargeRecording(3000, { settings: SMALL });
-    const { chronicle, close } = await openRecordingSource(file);
+    const { chronicle, close } = await readRecording(file);
     const taken = new Map<string, number>();
     const engine = createEngine();
     engine.watch((message) => {
@@ -61,7 +60,7 @@ describe("the chronicle of a recording", () => {
   });
 
   it("thins the time line to its width and keeps every lane covered without a gap", async () => {
-    const { chronicle, close } = await openRecordingSource(writeLargeRecording(20_000, { settings: SMALL }));
+    const { chronicle, close } = await readRecording(writeLargeRecording(20_000, { settings: SMALL }));
     for (const axis of ["event", "time"] as const) {
       const { lanes, clocks, runs, from, to } = timelineOf(chronicle, { axis, width: 300 });
       expect(clocks.x.length).toBeLessThanOrEqual(602);
@@ -78,9 +77,7 @@ describe("the chronicle of a recording", () => {
   });
 
   it("finds, pages and jumps", async () => {
-    const { chronicle, list, close } = await openRecordingSource(
-      writeLargeRecording(5000, { settings: SMALL }),
-    );
+    const { chronicle, list, close } = await readRecording(writeLargeRecording(5000, { settings: SMALL }));
     const runs = { types: ["run.finished"], lanes: [], text: "" };
     const { matches, rows } = await list.page(runs, 0, 5);
     expect(matches).toBe(chronicle.runs.filter(({ to }) => to !== null).length);

@@ -4,9 +4,8 @@ import { networkInterfaces } from "node:os";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { type InspectServer, startInspectServer } from "../../src/host/inspect/inspect-server.ts";
-import { openRecordingSource } from "../../src/host/inspect/recording-source.ts";
 import type { ViewerFiles } from "../../src/host/inspect/viewer-files.ts";
-import { writeLargeRecording } from "../support/recording-file.ts";
+import { readRecording, writeLargeRecording } from "../support/recording-file.ts";
 
 const SECRET = "the viewer's page";
 const viewer: ViewerFiles = {
@@ -18,7 +17,7 @@ let port: number;
 let token: string;
 
 beforeAll(async () => {
-  server = await startInspectServer({ source: await openRecordingSource(writeLargeRecording(200)), viewer });
+  server = await startInspectServer({ source: await readRecording(writeLargeRecording(200)), viewer });
   const url = new URL(server.page);
   port = Number(url.port);
   token = url.searchParams.get("token") ?? "";
@@ -162,7 +161,7 @@ describe("the inspect server, from outside", () => {
 
   it("has another token each time, and is gone once closed", async () => {
     const other = await startInspectServer({
-      source: await openRecordingSource(writeLargeRecording(50)),
+      source: await readRecording(writeLargeRecording(50)),
       viewer,
     });
     const url = new URL(other.page);

@@ -1,6 +1,8 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { InspectSource } from "../../src/host/inspect/inspect-source.ts";
+import { openRecordingSource } from "../../src/host/inspect/recording-source.ts";
 import type { LargeRecordingOptions } from "./large-recording.ts";
 import { largeRecording } from "./large-recording.ts";
 
@@ -13,4 +15,11 @@ export function writeLargeRecording(
   const lines = Array.from(largeRecording({ ...options, events }), (line) => JSON.stringify(line));
   writeFileSync(file, `${lines.join("\n")}\n`);
   return file;
+}
+
+/** A recording that has been read to its end. */
+export async function readRecording(file: string): Promise<InspectSource> {
+  const source = await openRecordingSource(file);
+  await source.ready;
+  return source;
 }

@@ -1,10 +1,9 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type InspectServer, startInspectServer } from "../../src/host/inspect/inspect-server.ts";
-import { openRecordingSource } from "../../src/host/inspect/recording-source.ts";
 import { loadViewer } from "../../src/host/inspect/viewer-files.ts";
 import { lanesAtRest, openWorld, prose, SMALL } from "../pi/harness.ts";
-import { writeLargeRecording } from "../support/recording-file.ts";
+import { readRecording, writeLargeRecording } from "../support/recording-file.ts";
 import { HAS_CHROMIUM, openChromium, openPage } from "./browser.ts";
 
 const LIVE_TURNS = 20;
@@ -34,7 +33,7 @@ describe.skipIf(!HAS_CHROMIUM)("the viewer in a real browser", { timeout: 90_000
     let complaints: string[];
 
     beforeAll(async () => {
-      const source = await openRecordingSource(writeLargeRecording(30_000, { settings: SETTINGS }));
+      const source = await readRecording(writeLargeRecording(30_000, { settings: SETTINGS }));
       server = await startInspectServer({ source, viewer: await loadViewer() });
       ({ page, complaints } = await openPage(browser, server.page));
     });

@@ -47,18 +47,21 @@ export async function answerData(source: InspectSource, { pathname, searchParams
   }
 }
 
-export function overviewOf({ kind, name, chronicle, lookup, notes }: InspectSource): Overview {
+export function overviewOf(source: InspectSource): Overview {
+  const { kind, name, chronicle, lookup, notes } = source;
   return {
     source: { kind, name },
     firstAt: chronicle.at.at(0),
     hasMemory: lookup !== undefined,
     notes: [...notes],
-    ...growthOf(chronicle),
+    ...growthOf(source),
   };
 }
 
-export function growthOf({ length, at, taken }: InspectSource["chronicle"]): Growth {
+export function growthOf({ chronicle, complete }: Pick<InspectSource, "chronicle" | "complete">): Growth {
+  const { length, at, taken } = chronicle;
   return {
+    complete,
     count: length,
     lastAt: at.at(Math.max(0, length - 1)),
     taken: Object.fromEntries(

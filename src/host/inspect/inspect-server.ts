@@ -93,12 +93,11 @@ export async function startInspectServer({
     socket: `ws://${address}/inspect${query}`,
     stately: `http://${address}/stately${query}`,
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         for (const socket of sockets.clients) socket.terminate();
         server.close(() => resolve());
         server.closeAllConnections();
-        source.close();
-      }),
+      }).then(() => source.close()),
   };
 }
 

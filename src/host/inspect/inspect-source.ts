@@ -21,9 +21,13 @@ export interface InspectSource {
   /** Finds the texts of the memory; undefined for a recording, which has none. */
   readonly lookup: EntryLookup | undefined;
   readonly notes: readonly string[];
+  /** False while a recording is still being read, or Pi still runs: more events may come. */
+  readonly complete: boolean;
+  /** Resolves when all that is in the file has been read. */
+  ready: Promise<void>;
   /** Sends the protocol's messages: who is there first, then what happens. Gives what ends it. */
   streamMessages(writer: MessageWriter): () => void;
   /** Calls back when there are more events. Gives what ends it. */
   onGrowth(listener: (growth: Growth) => void): () => void;
-  close(): void;
+  close(): void | Promise<void>;
 }

@@ -8,6 +8,7 @@ import { readSessionFile } from "../../reducers/session-file.ts";
 import { createChronicle, type EventStore } from "./chronicle.ts";
 import { growthOf } from "./data-answers.ts";
 import { createEventList } from "./event-list.ts";
+import { createGrowth } from "./growth.ts";
 import type { InspectSource, MessageWriter } from "./inspect-source.ts";
 
 /** A plain Pi session file: its events are derived from its entries, and its memory can be read. */
@@ -43,39 +44,25 @@ export function openLiveSource(
 ): InspectSource {
   const { source, take } = sourceInMemory("live", name, lookup);
   for (const step of history) take(step);
-  const listeners = new Set<Parameters<InspectSource["onGrowth"]>[0]>();
-  let telling: NodeJS.Timeout | undefined;
+  const live = { ...source, complete: false };
+  const growth = createGrowth(() => growthOf(live));
   const steps = engine.steps$.subscribe({
     next(step) {
       take(step);
-      telling ??= setTimeout(tell, TELL_EVERY_MS);
+      growth.tell();
     },
     error: () => {},
   });
-
-  function tell(): void {
-    telling = undefined;
-    for (const listener of listeners) listener(growthOf(source.chronicle));
-  }
-
   return {
-    ...source,
+    ...live,
     streamMessages: (writer) => watchEngine(engine, writer),
-    onGrowth(listener) {
-      listeners.add(listener);
-      listener(growthOf(source.chronicle));
-      return () => listeners.delete(listener);
-    },
+    onGrowth: growth.listen,
     close() {
-      clearTimeout(telling);
+      growth.close();
       steps.unsubscribe();
-      listeners.clear();
     },
   };
 }
-
-/** A page redraws at most this often. */
-const TELL_EVERY_MS = 100;
 
 function sourceInMemory(kind: InspectSource["kind"], name: string, lookup: EntryLookup) {
   const events: EngineEvent[] = [];
@@ -92,6 +79,8 @@ function sourceInMemory(kind: InspectSource["kind"], name: string, lookup: Entry
     list: createEventList(chronicle, store),
     lookup,
     notes: [],
+    complete: true,
+    ready: Promise.resolve(),
     streamMessages: () => () => {},
     onGrowth: () => () => {},
     close() {},

@@ -13,7 +13,7 @@ export async function openFileSource(file: string): Promise<InspectSource> {
     return openSessionSource(basename(file), readFileSync(file, "utf8"));
   const source = await openRecordingSource(file);
   if (source.chronicle.length > 0) return source;
-  source.close();
+  await source.close();
   throw new Error(`${file}: neither a recording nor a Pi session; ${source.notes[0] ?? "it holds no event"}`);
 }
 

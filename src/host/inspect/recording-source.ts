@@ -9,25 +9,34 @@ import { parseRecordingLine } from "../../machines/recording-line.ts";
 import { createReplay } from "../../machines/replay.ts";
 import { createChronicle, type EventStore } from "./chronicle.ts";
 import { createColumn } from "./columns.ts";
+import { growthOf } from "./data-answers.ts";
 import { createEventList } from "./event-list.ts";
+import { createGrowth } from "./growth.ts";
 import type { InspectSource, MessageWriter } from "./inspect-source.ts";
 
 const BLOCK_BYTES = 1 << 20;
 const BAD_LINES_NAMED = 3;
 
-/** Opens a recording of any length: its events stay on disk, the page gets what it shows. */
+/**
+ * Opens a recording of any length: its events stay on disk, and the page gets what it shows. It resolves when the
+ * beginning has been read; the rest goes on while people look, and `ready` tells when it is done.
+ */
 export async function openRecordingSource(file: string): Promise<InspectSource> {
   const descriptor = openSync(file, "r");
   const offsets = createColumn("float64");
   const lengths = createColumn("uint32");
   const store = storeOf(descriptor, offsets, lengths);
   const chronicle = createChronicle(store);
-  const replay = createReplay();
   const notes: string[] = [];
-  let bad = 0;
-  let number = 0;
-  try {
-    for await (const { text, offset, bytes, last } of linesOf(descriptor)) {
+  const growth = createGrowth(() => growthOf(source));
+  const ending = new AbortController();
+  let complete = false;
+
+  async function read(begun: () => void): Promise<void> {
+    const replay = createReplay();
+    let bad = 0;
+    let number = 0;
+    for await (const { text, offset, bytes, last } of linesOf(descriptor, ending.signal, onBlock)) {
       number++;
       if (text.trim() === "") continue;
       let line: RecordingLine;
@@ -36,9 +45,7 @@ export async function openRecordingSource(file: string): Promise<InspectSource> 
       } catch (error) {
         replay.lostLine();
         if (last) notes.push("The last line broke off.");
-        else if (++bad <= BAD_LINES_NAMED) {
-          notes.push(`Line ${number} is left out: ${error instanceof Error ? error.message : error}`);
-        }
+        else if (++bad <= BAD_LINES_NAMED) notes.push(`Line ${number} is left out: ${messageOf(error)}`);
         continue;
       }
       if (line.type !== "header" && line.type !== "keyframe" && line.type !== "decision") {
@@ -48,20 +55,22 @@ export async function openRecordingSource(file: string): Promise<InspectSource> 
       const step = replay.take(line);
       if (step) chronicle.take(step, step.number);
     }
-  } catch (error) {
-    closeSync(descriptor);
-    throw error;
+    if (bad > BAD_LINES_NAMED) notes.push(`${bad} lines in all could not be read.`);
+    const { missingEvents, verification } = replay.end();
+    if (missingEvents > 0) notes.push(`${missingEvents} events are missing.`);
+    if (verification.difference) {
+      notes.push(
+        `From event ${verification.difference.number} on the lanes decide otherwise than was recorded.`,
+      );
+    }
+
+    function onBlock(): void {
+      growth.tell();
+      if (chronicle.length > 0) begun();
+    }
   }
-  if (bad > BAD_LINES_NAMED) notes.push(`${bad} lines in all could not be read.`);
-  const { missingEvents, verification } = replay.end();
-  if (missingEvents > 0) notes.push(`${missingEvents} events are missing.`);
-  if (verification.difference) {
-    notes.push(
-      `From event ${verification.difference.number} on the lanes decide otherwise than was recorded.`,
-    );
-  }
-  const streams = new Set<AbortController>();
-  return {
+
+  const source: InspectSource = {
     kind: "recording",
     name: basename(file),
     chronicle,
@@ -69,21 +78,39 @@ export async function openRecordingSource(file: string): Promise<InspectSource> 
     list: createEventList(chronicle, store),
     lookup: undefined,
     notes,
-    streamMessages(writer) {
-      const ending = new AbortController();
-      streams.add(ending);
-      void streamRecording(descriptor, writer, ending.signal);
-      return () => {
-        ending.abort();
-        streams.delete(ending);
-      };
+    get complete() {
+      return complete;
     },
-    onGrowth: () => () => {},
-    close() {
-      for (const ending of streams) ending.abort();
+    ready: Promise.resolve(),
+    streamMessages(writer) {
+      const stop = new AbortController();
+      void streamRecording(descriptor, writer, AbortSignal.any([stop.signal, ending.signal]));
+      return () => stop.abort();
+    },
+    onGrowth: growth.listen,
+    async close() {
+      ending.abort();
+      growth.close();
+      await source.ready;
       closeSync(descriptor);
     },
   };
+  await new Promise<void>((begun) => {
+    source.ready = read(begun)
+      .catch((error: unknown) => {
+        notes.push(`Reading stopped: ${messageOf(error)}`);
+      })
+      .then(() => {
+        complete = true;
+        growth.tell();
+        begun();
+      });
+  });
+  return source;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Replays the recording once more, this time with somebody watching, as fast as the receiver takes it. */
@@ -105,7 +132,7 @@ async function streamRecording(
     for (const told of feed.latest()) writer.send(told);
     return opened;
   };
-  for await (const { text } of linesOf(descriptor)) {
+  for await (const { text } of linesOf(descriptor, signal)) {
     while (writer.isFull() && !signal.aborted) await sleep(20);
     if (signal.aborted) break;
     const line = readable(text);
@@ -165,7 +192,11 @@ interface FileLine {
 const NEWLINE = 10;
 
 /** The lines of a file with where they are; lets others run between blocks. */
-async function* linesOf(descriptor: number): AsyncGenerator<FileLine> {
+async function* linesOf(
+  descriptor: number,
+  signal: AbortSignal,
+  onBlock: () => void = () => {},
+): AsyncGenerator<FileLine> {
   const { size } = fstatSync(descriptor);
   let rest: Buffer = Buffer.alloc(0);
   let restAt = 0;
@@ -188,7 +219,9 @@ async function* linesOf(descriptor: number): AsyncGenerator<FileLine> {
     }
     rest = bytes.subarray(start);
     restAt += start;
+    onBlock();
     await nextTick();
+    if (signal.aborted) return;
   }
   if (rest.length > 0) yield { text: rest.toString("utf8"), offset: restAt, bytes: rest.length, last: true };
 }

@@ -167,43 +167,46 @@ function compactionsIn({ chronicle, first, last, perPixel, xOf }: View): Timelin
 /** Each bucket gives its lowest and its highest value of every clock, so that no peak and no reset vanishes. */
 function clocksIn({ chronicle, from, first, last, perPixel, xOf }: View, width: number): Timeline["clocks"] {
   const clocks = noClocks() as Timeline["clocks"];
-  const push = (x: number, index: number, values: Record<LaneName, number>) => {
+  const columns = LANES.map((lane) => chronicle.clocks[lane]);
+  const low = LANES.map(() => Number.POSITIVE_INFINITY);
+  const high = LANES.map(() => 0);
+  const push = (x: number, index: number, values: readonly number[]) => {
     clocks.x.push(x);
-    for (const lane of LANES) {
-      clocks.values[lane].push(values[lane]);
+    for (const [at, lane] of LANES.entries()) {
+      clocks.values[lane].push(values[at] ?? 0);
       clocks.thresholds[lane].push(chronicle.thresholds[lane].at(index) ?? 0);
     }
   };
-  const valuesAt = (index: number) => perLane((lane) => chronicle.clocks[lane].at(index));
   if (last - first < width * 2) {
-    for (let index = first; index <= last; index++) push(Math.max(from, xOf(index)), index, valuesAt(index));
+    for (let index = first; index <= last; index++) {
+      const values = columns.map((column) => column.at(index));
+      push(Math.max(from, xOf(index)), index, values);
+    }
     return clocks;
   }
-  let bucket = -1;
-  let low = valuesAt(first);
-  let high = valuesAt(first);
-  let end = first;
-  const flush = () => {
-    if (bucket < 0) return;
+  let bucket = 0;
+  for (let index = first; index <= last; index++) {
+    const at = Math.max(0, Math.floor((xOf(index) - from) / perPixel));
+    if (at !== bucket) {
+      flush(index - 1);
+      bucket = at;
+    }
+    // No allocation here: this goes over every event in view.
+    for (let n = 0; n < columns.length; n++) {
+      const value = columns[n]?.at(index) ?? 0;
+      if (value < (low[n] ?? 0)) low[n] = value;
+      if (value > (high[n] ?? 0)) high[n] = value;
+    }
+  }
+  flush(last);
+  return clocks;
+
+  function flush(end: number): void {
+    if (high.every((value, n) => value < (low[n] ?? 0))) return;
     const x = from + bucket * perPixel;
     push(x, end, low);
     push(x + perPixel / 2, end, high);
-  };
-  for (let index = first; index <= last; index++) {
-    const at = Math.max(0, Math.floor((xOf(index) - from) / perPixel));
-    const values = valuesAt(index);
-    if (at !== bucket) {
-      flush();
-      bucket = at;
-      low = values;
-      high = { ...values };
-    }
-    for (const lane of LANES) {
-      low[lane] = Math.min(low[lane], values[lane]);
-      high[lane] = Math.max(high[lane], values[lane]);
-    }
-    end = index;
+    low.fill(Number.POSITIVE_INFINITY);
+    high.fill(0);
   }
-  flush();
-  return clocks;
 }

@@ -7,6 +7,7 @@ import type { LaneName } from "../../machines/readings.ts";
 export interface Overview {
   source: { kind: "recording" | "session" | "live"; name: string };
   count: number;
+  complete: boolean;
   firstAt: number;
   lastAt: number;
   /** Whether the memory's text can be shown */
@@ -98,6 +99,8 @@ export interface Memory {
 /** What the live socket says whenever the source has grown. */
 export interface Growth {
   count: number;
+  /** No more events will come */
+  complete: boolean;
   lastAt: number;
   taken: Overview["taken"];
 }

@@ -69,6 +69,7 @@ function Header() {
         </span>
       )}
       {failure.value && <span class="failure">{failure.value}</span>}
+      {source.kind !== "live" && !known.complete && <span class="muted">reading…</span>}
       <span class="spring" />
       {source.kind === "live" && (
         <button type="button" class={following.value ? "live on" : "live"} onClick={follow} title="f">

@@ -170,8 +170,8 @@ export async function start(): Promise<void> {
   const fromAddress = Number(new URLSearchParams(location.hash.slice(1)).get("event") ?? Number.NaN);
   if (Number.isInteger(fromAddress)) select(fromAddress);
   else selected.value = Math.max(0, events - 1);
-  if (source.kind === "live") {
-    following.value = true;
+  if (!overview.value.complete) {
+    following.value = source.kind === "live";
     connected.value = true;
     followGrowth((growth) => {
       if (!growth) {

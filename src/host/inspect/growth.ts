@@ -1,0 +1,38 @@
+import type { Growth } from "./viewer-data.ts";
+
+/** A page redraws at most this often. */
+const TELL_EVERY_MS = 100;
+
+/** Tells everybody who listens that there are more events, in steps that a page can follow. */
+export interface GrowthTeller {
+  /** There is more: listeners hear of it soon. */
+  tell(): void;
+  /** Calls back now and on every growth. Gives what ends it. */
+  listen(listener: (growth: Growth) => void): () => void;
+  close(): void;
+}
+
+export function createGrowth(current: () => Growth): GrowthTeller {
+  const listeners = new Set<(growth: Growth) => void>();
+  let telling: NodeJS.Timeout | undefined;
+
+  return {
+    tell() {
+      if (listeners.size === 0) return;
+      telling ??= setTimeout(() => {
+        telling = undefined;
+        const growth = current();
+        for (const listener of listeners) listener(growth);
+      }, TELL_EVERY_MS);
+    },
+    listen(listener) {
+      listeners.add(listener);
+      listener(current());
+      return () => listeners.delete(listener);
+    },
+    close() {
+      clearTimeout(telling);
+      listeners.clear();
+    },
+  };
+}

@@ -1,0 +1,99 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type ScriptedModel, startScriptedModel } from "../../src/host/demo/scripted-model.ts";
+import { EXTENSION, type MemorySettings, NEVER, prose, SMALL } from "./harness.ts";
+import { HAS_TMUX, openTerminal, type PiTerminal } from "./terminal.ts";
+
+if (!HAS_TMUX) console.warn("The terminal's tests are skipped: there is no tmux.");
+
+/** Pi in a terminal with a scripted model; the caller closes both. */
+async function open(memory: MemorySettings) {
+  const dir = mkdtempSync(join(tmpdir(), "memory-lanes-terminal-"));
+  const model: ScriptedModel = await startScriptedModel({
+    agent: (_request, nth) => ({ text: prose(120, nth) }),
+  });
+  const terminal = openTerminal({
+    dir,
+    modelUrl: model.url,
+    settings: { quietStartup: true, "observational-memory": memory },
+    extensions: [EXTENSION],
+  });
+  return {
+    terminal,
+    async close() {
+      terminal.close();
+      await model.close();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A command with arguments: the first Enter takes the completion. */
+async function run(terminal: PiTerminal, command: string): Promise<void> {
+  terminal.type(command);
+  await sleep(300);
+  terminal.press("Escape");
+  await sleep(300);
+  terminal.press("Enter");
+}
+
+describe.skipIf(!HAS_TMUX)("in a real terminal", { timeout: 60_000 }, () => {
+  let terminal: PiTerminal;
+  let close: () => Promise<void>;
+
+  beforeAll(async () => {
+    ({ terminal, close } = await open({ ...SMALL, observeAfterTokens: 300 }));
+  }, 60_000);
+  afterAll(() => close?.());
+
+  it("shows the clocks in the footer", async () => {
+    await terminal.shows(/om ▕·····▏observe ▕·····▏reflect ▕·····▏compact/);
+  });
+
+  it("shows a quiet line for what was recorded, and all of it when asked to", async () => {
+    await terminal.shows(/observe/);
+    terminal.type(`The ferry in bay 4 must never leave before 4:30. ${prose(300, 3)}`);
+    terminal.press("Enter");
+    const screen = await terminal.shows(/◦ Memory: \d observations? recorded \(.*to expand\)/);
+    expect(screen).not.toMatch(/\[[0-9a-f]{12}\]/);
+    terminal.press("C-o");
+    await terminal.shows(/\[[0-9a-f]{12}\]/);
+    terminal.press("C-o");
+  });
+
+  it("runs a lane on request and tells how it went", async () => {
+    await run(terminal, "/om:run reflector");
+    await terminal.shows(/the reflector runs now/);
+    await terminal.shows(/the reflector recorded 1 reflection \(2 requests/);
+    await run(terminal, "/om:run observer");
+    await terminal.shows(/the observer runs now|nothing to observe/);
+  });
+
+  it("shows the lanes over the transcript until q is pressed", async () => {
+    await run(terminal, "/om:lanes");
+    const screen = await terminal.shows(/live · esc or q closes/);
+    for (const word of ["observer", "reflect/drop", "compaction", "why", "spend", "model", "pool"]) {
+      expect(screen).toContain(word);
+    }
+    terminal.press("q");
+    await sleep(500);
+    expect(terminal.screen()).not.toContain("esc or q closes");
+  });
+
+  it("leaves the footer only where notices are switched off", async () => {
+    const quiet = await open({ ...NEVER, observeAfterTokens: 300, showWorkerNotifications: false });
+    try {
+      await quiet.terminal.shows(/om ▕/);
+      quiet.terminal.type(prose(400, 5));
+      quiet.terminal.press("Enter");
+      await quiet.terminal.shows(/om ▕[█▏▎▍▌▋▊▉]/);
+      await quiet.terminal.shows(/om ▕·{3}/);
+      expect(quiet.terminal.screen()).not.toMatch(/recorded/);
+    } finally {
+      await quiet.close();
+    }
+  });
+});
