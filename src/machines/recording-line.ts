@@ -25,6 +25,13 @@ export function parseRecordingLine(text: string): RecordingLine {
   return readPlainEvent(text) ?? readChecked(text);
 }
 
+const DECISION = '{"type":"decision",';
+
+/** Whether a line holds a decision, as the recorder writes it. */
+export function isDecision(text: string): boolean {
+  return text.startsWith(DECISION);
+}
+
 function readChecked(text: string): RecordingLine {
   const value = parseJson(text);
   if (typeof value !== "object" || value === null || !("type" in value)) {

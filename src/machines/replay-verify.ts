@@ -33,8 +33,10 @@ export interface Verification {
 
 /** Compares what a replay decides with what was recorded, line by line. */
 export interface Verifier {
-  event(number: number, step: Step): void;
+  event(step: Step & { number: number }): void;
   decision(line: Decision): void;
+  /** Whether a decision's line says, to the letter, what was decided last; then it is taken, else it must be read. */
+  isAsWritten(text: string): boolean;
   /** A line could not be read: it may have held the decision that is waited for. */
   lostLine(): void;
   /** Events are missing before the one that comes: from here on the lanes may stand elsewhere. */
@@ -50,65 +52,82 @@ const NOTHING: Decided = { transitions: [], commands: [] };
 
 export function createVerifier(): Verifier {
   const result: Verification = { compared: 0, decisions: 0, unverified: 0 };
-  let lastEvents: NumberedEvent[] = [];
-  let pending: { number: number; actual: Decided } | undefined;
+  /** The events seen last, each in the place of the one five before it */
+  const latest: NumberedEvent[] = [];
+  let seen = 0;
+  let pending: (Step & { number: number }) | undefined;
   let isLost = false;
-  /** The event taken last may have had a decision that could not be read. */
+  /** A line after the event taken last could not be read: it may have been its decision, or another event. */
   let isUnsure = false;
 
   function settle(expected: Decided): void {
     if (!pending || result.difference) return;
-    const { number, actual } = pending;
+    const { number, transitions, commands } = pending;
     pending = undefined;
-    result.compared++;
-    if (expected !== NOTHING) result.decisions++;
+    const decidesNothing = transitions.length === 0 && commands.length === 0;
+    const actual = decidesNothing ? NOTHING : { transitions, commands };
+    count(expected);
     if (expected !== actual && !same(expected, actual)) report(number, expected, actual);
   }
 
+  function count(expected: Decided): void {
+    result.compared++;
+    if (expected !== NOTHING) result.decisions++;
+  }
+
   function report(number: number, expected: Decided, actual: Decided): void {
-    const event = lastEvents.at(-1)?.event;
-    if (event) result.difference = { number, event, expected, actual, lastEvents };
+    const lastEvents = [...latest.slice(seen % EVENTS_SHOWN), ...latest.slice(0, seen % EVENTS_SHOWN)];
+    const shown = lastEvents.map(({ number: n, event }) => ({ number: n, event }));
+    const event = shown.at(-1)?.event;
+    if (event) result.difference = { number, event, expected, actual, lastEvents: shown };
   }
 
   return {
-    event(number, step) {
-      settle(NOTHING);
-      if (isUnsure) result.unverified++;
+    event(step) {
+      // Nobody misses the last words of a process that was killed while it wrote: only a next event tells of a loss.
+      if (isUnsure && pending) result.unverified++;
+      else settle(NOTHING);
       isUnsure = false;
       if (result.difference) return;
-      lastEvents = [...lastEvents.slice(1 - EVENTS_SHOWN), { number, event: step.event }];
+      latest[seen++ % EVENTS_SHOWN] = step;
       if (isLost) result.unverified++;
-      else pending = { number, actual: decidedBy(step) };
+      else pending = step;
+    },
+    isAsWritten(text) {
+      if (!pending || isUnsure || result.difference) return isLost || isUnsure;
+      const { seq } = pending.event;
+      const { transitions, commands } = pending;
+      if (JSON.stringify({ type: "decision", seq, transitions, commands }) !== text) return false;
+      pending = undefined;
+      count({ transitions, commands });
+      return true;
     },
     decision({ seq, transitions, commands }) {
-      if (isLost || result.difference) return;
+      if (isLost || isUnsure || result.difference) return;
       const expected = { transitions, commands };
-      const last = lastEvents.at(-1);
-      if (last?.event.seq === seq && pending) settle(expected);
-      else if (last) report(last.number, expected, NOTHING);
+      if (pending?.event.seq === seq) settle(expected);
+      else {
+        const last = latest[(seen - 1) % EVENTS_SHOWN];
+        if (last) report(last.number, expected, NOTHING);
+      }
     },
     lostLine() {
-      // Nobody misses the last words of a process that was killed while it wrote: only a next event tells of a loss.
-      isUnsure = pending !== undefined;
-      pending = undefined;
+      isUnsure = true;
     },
     lostEvents() {
       isLost = true;
     },
     opens() {
-      settle(NOTHING);
+      if (!isUnsure) settle(NOTHING);
+      pending = undefined;
       isUnsure = false;
       isLost = false;
     },
     end({ truncated }) {
-      if (!truncated) settle(NOTHING);
+      if (!truncated && !isUnsure) settle(NOTHING);
     },
     result,
   };
-}
-
-function decidedBy({ transitions, commands }: Step): Decided {
-  return transitions.length === 0 && commands.length === 0 ? NOTHING : { transitions, commands };
 }
 
 /** Whether two values of a recording hold the same; keys that are undefined count as absent. */

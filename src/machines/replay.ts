@@ -1,6 +1,7 @@
 import type { Step } from "./engine.ts";
 import type { EngineEvent } from "./events.ts";
 import type { Keyframe, RecordingLine } from "./recording.ts";
+import { isDecision, parseRecordingLine } from "./recording-line.ts";
 import { createVerifier, type Verification } from "./replay-verify.ts";
 import { createStepper, type Stepper } from "./stepper.ts";
 
@@ -28,8 +29,12 @@ export interface ReplayReport {
 export interface Replay {
   /** Takes the next line; gives what it did when it is an event. Throws what a reducer or a machine throws. */
   take(line: RecordingLine): ReplayStep | undefined;
+  /** The same for a line as it is written. Throws `RecordingLineError` for one that cannot be read. */
+  read(text: string): ReplayStep | undefined;
   /** Says that there was a line which could not be read. */
   lostLine(): void;
+  /** What was found so far */
+  readonly report: ReplayReport;
   /** Says that there are no more lines; `truncated` when the last one broke off. */
   end(options?: { truncated?: boolean }): ReplayReport;
 }
@@ -44,8 +49,9 @@ export function createReplay(): Replay {
   let lastNumber = 0;
 
   function open(first: EngineEvent): Part {
-    // Openings of one session count from 1 each; a file that was begun in its middle counts on.
-    if (keyframe === undefined && first.seq + offset <= lastNumber) offset = lastNumber;
+    // Openings of one session count from 1 each; a file that was begun in its middle repeats the number before it.
+    const number = offset + first.seq;
+    if (number < lastNumber || (number === lastNumber && keyframe === undefined)) offset = lastNumber;
     const opened: Part = createStepper(keyframe ? { keyframe } : {});
     keyframe = undefined;
     if (first.type !== "session.opened") missing(1);
@@ -57,31 +63,45 @@ export function createReplay(): Replay {
     verifier.lostEvents();
   }
 
+  function take(line: RecordingLine): ReplayStep | undefined {
+    if (line.type === "decision") {
+      verifier.decision(line);
+      return undefined;
+    }
+    if (line.type === "header" || line.type === "keyframe") {
+      part?.engine.stop();
+      part = undefined;
+      keyframe = line.type === "keyframe" ? line : undefined;
+      verifier.opens();
+      return undefined;
+    }
+    part ??= open(line);
+    if (part.seq !== undefined && line.seq !== part.seq + 1) missing(Math.max(1, line.seq - part.seq - 1));
+    part.seq = line.seq;
+    lastNumber = offset + line.seq;
+    report.events++;
+    const { event, state, lanes, standing, transitions, commands } = part.step(line);
+    const step = {
+      number: lastNumber,
+      modelled: false,
+      event,
+      state,
+      lanes,
+      standing,
+      transitions,
+      commands,
+    };
+    verifier.event(step);
+    return step;
+  }
+
   return {
-    take(line) {
-      switch (line.type) {
-        case "header":
-        case "keyframe":
-          part?.engine.stop();
-          part = undefined;
-          keyframe = line.type === "keyframe" ? line : undefined;
-          verifier.opens();
-          return undefined;
-        case "decision":
-          verifier.decision(line);
-          return undefined;
-        default: {
-          part ??= open(line);
-          if (part.seq !== undefined && line.seq !== part.seq + 1)
-            missing(Math.max(1, line.seq - part.seq - 1));
-          part.seq = line.seq;
-          lastNumber = offset + line.seq;
-          report.events++;
-          const step = part.step(line);
-          verifier.event(lastNumber, step);
-          return { ...step, number: lastNumber, modelled: false };
-        }
-      }
+    take,
+    report,
+    read(text) {
+      // Most decisions are what they should be, to the letter.
+      if (isDecision(text) && verifier.isAsWritten(text)) return undefined;
+      return take(parseRecordingLine(text));
     },
     lostLine: () => verifier.lostLine(),
     end({ truncated = false } = {}) {

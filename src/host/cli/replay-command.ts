@@ -110,6 +110,7 @@ async function verify(io: Io, source: ReplaySource, { json = false }: ReplayOpti
   const tally = newTally();
   const report = await runReplay(source, io, {
     patch: {},
+    untilDifference: true,
     onStep(step) {
       tallyStep(tally, step);
       return true;

@@ -1,3 +1,4 @@
+import { isDecision, parseRecordingLine } from "../../machines/recording-line.ts";
 import { createReplay, type ReplayStep } from "../../machines/replay.ts";
 import type { Verification } from "../../machines/replay-verify.ts";
 import { createRecordingSimulation } from "../../machines/simulated-recording.ts";
@@ -11,6 +12,7 @@ import {
   type Reading,
   type RecordingSource,
   type ReplaySource,
+  readBatch,
   type SessionSource,
 } from "./replay-source.ts";
 
@@ -32,6 +34,8 @@ export interface RunOptions {
   patch: Partial<Settings>;
   /** Sees every step; false ends the replay early. */
   onStep: (step: ReplayStep) => boolean;
+  /** Ends it at the first difference from what was recorded. */
+  untilDifference?: boolean;
 }
 
 /** Replays a source of any kind, in pieces, so that output and progress keep up. */
@@ -56,29 +60,26 @@ async function runSession(source: SessionSource, io: Io, { patch, onStep }: RunO
   return { events, reading, missingEvents: 0, answers: counts };
 }
 
-async function runRecording(source: RecordingSource, io: Io, { onStep }: RunOptions): Promise<RunReport> {
+async function runRecording(
+  source: RecordingSource,
+  io: Io,
+  { onStep, untilDifference = false }: RunOptions,
+): Promise<RunReport> {
   const reading = newReading();
-  const replay = createReplay();
-  let events = 0;
-  let goesOn = true;
-  for await (const { lines, bytes } of source.batches(reading)) {
-    for (const line of lines) {
-      if (!goesOn) break;
-      if (line === undefined) replay.lostLine();
-      else {
-        const step = replay.take(line);
-        if (!step) continue;
-        events++;
-        goesOn = onStep(step);
-      }
-    }
-    await io.ready();
-    if (!goesOn || io.closed) break;
-    io.progress(() => progressWords(source, events, bytes));
-  }
-  const { missingEvents, verification } = replay.end({ truncated: reading.truncated || !goesOn });
-  refuseIfEmpty(source, events, reading);
-  return { events, reading, missingEvents, verification };
+  const { read, lostLine, report, end } = createReplay();
+  const { verification } = report;
+  const hands = {
+    onLost: lostLine,
+    read(line: string) {
+      const step = read(line);
+      if (untilDifference && verification.difference) return false;
+      return step === undefined || onStep(step);
+    },
+  };
+  const goesOn = await goThrough(source, io, reading, hands, () => report.events);
+  end({ truncated: reading.truncated || !goesOn });
+  refuseIfEmpty(source, report.events, reading);
+  return { events: report.events, reading, missingEvents: report.missingEvents, verification };
 }
 
 /** Twice through the file: once to measure the workers, once under the other settings. */
@@ -91,21 +92,16 @@ async function runSimulation(
   const simulation = createRecordingSimulation({ patch, model, price });
   const reading = newReading();
   let events = 0;
-  let goesOn = true;
-  const show = (steps: readonly ReplayStep[]) => {
-    for (const step of steps) {
-      if (!goesOn) return;
-      events++;
-      goesOn = onStep(step);
-    }
+  const show = (step: ReplayStep) => {
+    events++;
+    return onStep(step);
   };
-  for await (const { lines, bytes } of source.batches(reading)) {
-    for (const line of lines) if (line !== undefined) show(simulation.take(line));
-    await io.ready();
-    if (!goesOn || io.closed) break;
-    io.progress(() => progressWords(source, events, bytes));
-  }
-  show(simulation.finish());
+  const hands = {
+    onLost: () => {},
+    read: (line: string) => isDecision(line) || simulation.take(parseRecordingLine(line)).every(show),
+  };
+  const goesOn = await goThrough(source, io, reading, hands, () => events);
+  if (goesOn) simulation.finish().every(show);
   return { events, reading, missingEvents: 0, answers: simulation.counts, model };
 }
 
@@ -116,21 +112,36 @@ export async function measureWorkers(
 ): Promise<{ model: WorkerModel; price: Price | undefined }> {
   const statistics = createRunStatistics();
   const reading = newReading();
-  const replay = createReplay();
-  let events = 0;
-  for await (const { lines, bytes } of source.batches(reading)) {
-    for (const line of lines) {
-      const step = line && replay.take(line);
-      if (!step) continue;
-      events++;
-      statistics.take(step);
-    }
-    await io.ready();
-    io.progress(() => `measuring: ${progressWords(source, events, bytes)}`);
-  }
-  replay.end();
-  refuseIfEmpty(source, events, reading);
+  const { read, lostLine, report, end } = createReplay();
+  const hands = {
+    onLost: lostLine,
+    read(line: string) {
+      const step = read(line);
+      if (step) statistics.take(step);
+      return true;
+    },
+  };
+  await goThrough(source, io, reading, hands, () => report.events);
+  end();
+  refuseIfEmpty(source, report.events, reading);
   return { model: statistics.model(), price: statistics.price() };
+}
+
+/** Reads a recording in pieces; false when it was left before its end. */
+async function goThrough(
+  source: RecordingSource,
+  io: Io,
+  reading: Reading,
+  hands: Parameters<typeof readBatch>[2],
+  events: () => number,
+): Promise<boolean> {
+  for await (const batch of source.batches()) {
+    const goesOn = readBatch(batch, reading, hands);
+    await io.ready();
+    if (!goesOn || io.closed) return false;
+    io.progress(() => progressWords(source, events(), batch.bytes));
+  }
+  return true;
 }
 
 function refuseIfEmpty({ file }: RecordingSource, events: number, { badLines, bad }: Reading): void {

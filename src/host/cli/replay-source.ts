@@ -1,5 +1,4 @@
-import type { RecordingLine } from "../../machines/recording.ts";
-import { parseRecordingLine, RecordingLineError } from "../../machines/recording-line.ts";
+import { RecordingLineError } from "../../machines/recording-line.ts";
 import { readSessionFile, type SessionFile, SessionFileError } from "../../reducers/session-file.ts";
 import { type Input, type LineBatch, openInput } from "./input.ts";
 import { UsageError } from "./io.ts";
@@ -42,14 +41,7 @@ export interface RecordingSource {
   kind: "recording";
   file: string;
   size: number | undefined;
-  /** The lines in batches; `undefined` stands for one that could not be read. `reading` grows with them. */
-  batches(reading: Reading): AsyncGenerator<RecordingBatch>;
-}
-
-export interface RecordingBatch {
-  lines: (RecordingLine | undefined)[];
-  /** Bytes read so far */
-  bytes: number;
+  batches(): AsyncGenerator<LineBatch>;
 }
 
 export type ReplaySource = SessionSource | RecordingSource;
@@ -78,10 +70,10 @@ export async function openSource(file: string, options: SourceOptions = {}): Pro
     kind: "recording",
     file: input.file,
     size: input.size,
-    batches(reading) {
+    batches() {
       const batches = unread ?? input.batches();
       unread = undefined;
-      return readBatches(batches, reading);
+      return batches;
     },
   };
 }
@@ -142,25 +134,28 @@ function sessionSource(input: Input, text: string, leaf: string | undefined): Se
   }
 }
 
-async function* readBatches(
-  batches: AsyncGenerator<LineBatch>,
+/**
+ * Hands a batch's lines to `read` one by one, until it gives false. A line that it cannot read is noted, and `onLost`
+ * is told; but the last line of a file may break off.
+ */
+export function readBatch(
+  { lines, first, endsOpen }: LineBatch,
   reading: Reading,
-): AsyncGenerator<RecordingBatch> {
-  for await (const { lines, first, bytes, endsOpen } of batches) {
-    const read: (RecordingLine | undefined)[] = [];
-    for (const [index, line] of lines.entries()) {
-      if (line === "" || line.trim() === "") continue;
-      try {
-        read.push(parseRecordingLine(line));
-      } catch (error) {
-        if (!(error instanceof RecordingLineError)) throw error;
-        if (endsOpen && index === lines.length - 1) reading.truncated = true;
-        else {
-          noteBadLine(reading, { line: first + index, why: error.message });
-          read.push(undefined);
-        }
+  { read, onLost }: { read: (line: string) => boolean; onLost: () => void },
+): boolean {
+  for (let index = 0; index < lines.length; index++) {
+    const line = lines[index] ?? "";
+    if (line === "" || line.trim() === "") continue;
+    try {
+      if (!read(line)) return false;
+    } catch (error) {
+      if (!(error instanceof RecordingLineError)) throw error;
+      if (endsOpen && index === lines.length - 1) reading.truncated = true;
+      else {
+        noteBadLine(reading, { line: first + index, why: error.message });
+        onLost();
       }
     }
-    yield { lines: read, bytes };
   }
+  return true;
 }
