@@ -79,8 +79,9 @@ function memoryLines(state: EngineState, workerModel: string, paint: Paint): str
     ),
     row(
       "spend",
-      `$${spend.cost.toFixed(4)}, ${countOf(requests, "request")}, ${tokens(spend.input + spend.cacheRead + spend.cacheWrite)} in, ${tokens(spend.output)} out${perWorker === "" ? "" : ` (${perWorker})`}`,
+      `$${spend.cost.toFixed(4)}, ${countOf(requests, "request")}, ${tokens(spend.input + spend.cacheRead + spend.cacheWrite)} in, ${tokens(spend.output)} out`,
     ),
+    row("runs", perWorker === "" ? "none since this session was opened" : perWorker),
     row("model", workerModel),
   ];
 }
