@@ -56,7 +56,7 @@ export const SettingsSchema = z.object({
     .positive()
     .default(16)
     .describe(
-      "Model requests that one worker run may make. At the cap the run ends, and what it got accepted is recorded.",
+      "Model requests that one worker run may have answered. At the cap the run ends, and what it got accepted is recorded. A request that is refused for a moment (429, 503) is tried again up to twice and counts once.",
     ),
   agentMaxTokens: tokens()
     .optional()
