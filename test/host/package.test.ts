@@ -73,7 +73,8 @@ describe("the tarball", () => {
       /^docs\/settings\.schema\.json$/,
       /^dist\/(?:chunks\/)?[\w-]+\.js$/,
       /^dist\/(?:reducers\/|machines\/)?[\w-]+\.d\.ts$/,
-      /^dist\/THIRD-PARTY-LICENSES\.txt$/,
+      /^dist\/(?:viewer\/)?THIRD-PARTY-LICENSES\.txt$/,
+      /^dist\/viewer\/viewer\.(?:js|css)$/,
     ];
     const unknown = files.filter(
       (file) => !ENTRIES.includes(file) && !known.some((pattern) => pattern.test(file)),
