@@ -91,7 +91,7 @@ describe("the commands through RPC", { timeout: 30_000 }, () => {
 
   it("let a print run end at once while a worker still waits for its model", async () => {
     world.model.use({ agent, observer: () => ({ kind: "hang" }) });
-    const run = await runPi(world.launch, ["-p", "Tell me about bay 9."], { timeoutMs: 10_000 });
+    const run = await runPi(world.launch, ["-p", "Tell me about bay 9."], { timeoutMs: 20_000 });
     expect(run).toMatchObject({ code: 0, stderr: "" });
     expect(world.model.requests.filter((request) => !request.answered && !request.aborted)).toEqual([]);
   });
