@@ -51,6 +51,7 @@ export function readLanes(state: EngineState, states: Standing["states"], at: nu
   const around = {
     at,
     observerBusy: states.observer === "due" || states.observer === "running",
+    observerIdle: states.observer === "idle",
     agentIdle: state.agentIdle,
   };
   return {

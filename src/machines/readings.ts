@@ -1,5 +1,7 @@
 import { z } from "zod";
 import { NOWHERE, tokensAfter } from "../reducers/branch.ts";
+import type { Clocks } from "../reducers/clocks.ts";
+import { unobservedTail } from "../reducers/compaction-plan.ts";
 import { isPoolOverTarget } from "../reducers/pool.ts";
 import { clocksOfSession, hasUnreflectedCoverage, type SessionState } from "../reducers/session-state.ts";
 import { compactionThreshold, type Settings } from "../reducers/settings.ts";
@@ -41,8 +43,8 @@ export interface CompactionReading extends Reading {
   readonly total: number;
   readonly agentIdle: boolean;
   /**
-   * The observer is about to cover a stretch that is too long to be kept verbatim: a cut made now would lose
-   * it, one made after the run will not.
+   * More is unobserved than a cut made now could keep verbatim, and the observer is about to cover it: a cut made
+   * after its run will lose nothing.
    */
   readonly observerBehind: boolean;
 }
@@ -59,7 +61,10 @@ export interface Readable {
 export interface Surroundings {
   /** Event time in milliseconds since the epoch */
   readonly at: number;
+  /** The observer is due or running. */
   readonly observerBusy: boolean;
+  /** The observer's clock is below its threshold; nothing has failed, and nothing was found empty. */
+  readonly observerIdle: boolean;
   readonly agentIdle: boolean;
 }
 
@@ -96,14 +101,31 @@ export function readReflectDrop({ session, settings }: Readable, around: Surroun
 export function readCompaction(readable: Readable, around: Surroundings): CompactionReading {
   const { session, settings, contextWindow } = readable;
   const clocks = clocksOfSession(session);
+  const threshold = compactionThreshold(settings, contextWindow);
   return {
     at: around.at,
     passive: settings.passive,
     clock: clocks.compact,
-    threshold: compactionThreshold(settings, contextWindow),
+    threshold,
     sinceCompaction: clocks.sinceCompaction,
     total: tokensAfter(session.branch, NOWHERE),
     agentIdle: around.agentIdle,
-    observerBehind: around.observerBusy && clocks.observe > settings.compactionGapMaxTokens,
+    observerBehind: clocks.compact >= threshold && isObserverBehind(readable, around, clocks),
   };
+}
+
+/**
+ * An idle observer counts where it left off in the middle of a tool batch: the little that is left of it could be
+ * kept only with the whole batch, and the next run is less than a threshold away.
+ */
+function isObserverBehind(
+  { session, settings }: Readable,
+  { observerBusy, observerIdle }: Surroundings,
+  { observe, compact }: Clocks,
+): boolean {
+  if (!observerBusy && !observerIdle) return false;
+  // Some of it has been cut away unobserved before; no cut can bring it back, the run can.
+  if (observerBusy && observe > compact) return true;
+  const { tokens, splitsBatch } = unobservedTail(session.branch, session.ledger);
+  return (observerBusy || splitsBatch) && tokens > settings.compactionGapMaxTokens;
 }

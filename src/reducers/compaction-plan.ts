@@ -6,6 +6,7 @@ import {
   NOWHERE,
   nextSource,
   positionOf,
+  tokensAfter,
   tokensAt,
   tokensThrough,
 } from "./branch.ts";
@@ -81,14 +82,40 @@ export function planFold(
   };
 }
 
+/** What a compaction would have to keep so that nothing unobserved leaves the context. */
+export interface UnobservedTail {
+  /** Source tokens from the last valid cut before the first unobserved entry on; Infinity when there is no such cut. */
+  tokens: number;
+  /** That entry is a result of a tool batch of which some is observed, so that observed entries must be kept with it. */
+  splitsBatch: boolean;
+}
+
+/** The unobserved tail of what is in context. Costs the distance from the coverage to it. */
+export function unobservedTail(branch: Branch, ledger: Ledger): UnobservedTail {
+  const alreadyCut = alreadyCutThrough(ledger);
+  const first = firstUnobservedFrom(branch, ledger, alreadyCut);
+  if (first === NOWHERE) return { tokens: 0, splitsBatch: false };
+  const cut = validCutAtOrBefore(branch, first, alreadyCut);
+  if (cut === NOWHERE) return { tokens: Number.POSITIVE_INFINITY, splitsBatch: false };
+  return { tokens: tokensAfter(branch, cut - 1), splitsBatch: cut < first };
+}
+
+/** What an earlier compaction already cut stays cut. */
+function alreadyCutThrough(ledger: Ledger): number {
+  return ledger.latestCompaction?.cut ?? 0;
+}
+
+function firstUnobservedFrom(branch: Branch, ledger: Ledger, position: number): number {
+  return nextSource(branch, Math.max(ledger.watermarks.observe, position - 1));
+}
+
 /**
  * The cut, moved back so that source entries which no observation covers stay verbatim and tool results keep their
- * call, if that keeps at most `gapMaxTokens` more (DESIGN 5, "No unobserved hole"). What an earlier compaction already
- * cut stays cut.
+ * call, if that keeps at most `gapMaxTokens` more (DESIGN 5, "No unobserved hole").
  */
 function cutThatHidesNothing(branch: Branch, ledger: Ledger, end: number, gapMaxTokens: number): number {
-  const alreadyCut = ledger.latestCompaction?.cut ?? 0;
-  const unobserved = nextSource(branch, Math.max(ledger.watermarks.observe, alreadyCut - 1));
+  const alreadyCut = alreadyCutThrough(ledger);
+  const unobserved = firstUnobservedFrom(branch, ledger, alreadyCut);
   const wished = [
     ...(unobserved !== NOWHERE && unobserved < end ? [unobserved] : []),
     ...(separatesCall(branch, end) ? [end] : []),
