@@ -58,6 +58,7 @@ export const observerLane = workLane.createMachine({
           { guard: "isPassive", target: "passive" },
           { guard: "isNotDue", target: "idle" },
           { guard: "hasCooledDown", target: "due" },
+          { guard: "hasShrunk", actions: "countFromHere" },
         ],
         demand: { guard: "hasWork", target: "running" },
       },

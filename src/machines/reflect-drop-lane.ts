@@ -100,6 +100,7 @@ export const reflectDropLane = workLane.createMachine({
           { guard: "isPassive", target: "passive" },
           { guard: "isNotDue", target: "idle" },
           { guard: "hasCooledDown", target: "due" },
+          { guard: "hasShrunk", actions: "countFromHere" },
         ],
         demand: "running",
       },

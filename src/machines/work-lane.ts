@@ -25,7 +25,7 @@ export interface WorkContext {
   failures: number;
   /** Event time in milliseconds before which the lane does not try again */
   retryAt: number;
-  /** The lane's clock and coverage when the current or last run started */
+  /** The lane's clock and coverage when the current or last run started; the clock, at its lowest while cooling down */
   clockAtStart: number;
   coverageAtStart: number;
   /** Last entry of a range that the observer judged empty */
@@ -63,6 +63,8 @@ export const workLane = setup({
     hasCooledDown: ({ context, event: { reading } }) =>
       reading.clock >= context.clockAtStart + reading.threshold ||
       reading.coverage !== context.coverageAtStart,
+    /** The branch was left for one with less to observe (or an entry was taken back). */
+    hasShrunk: ({ context, event }) => event.reading.clock < context.clockAtStart,
     mayRetry: ({ context, event }) => mayRetry(context, event.reading.at),
     isDueTooEarly: ({ context, event }) => isDue(event.reading) && !mayRetry(context, event.reading.at),
     recorded: ({ context, event }) => outcomeOf(context, event) === "recorded",
@@ -96,11 +98,14 @@ export const workLane = setup({
     rememberTrigger: assign({ triggered: true }),
     forgetTrigger: assign({ triggered: false }),
     rememberSuccess: assign({ failures: 0, retryAt: 0, emptyThroughId: null }),
-    rememberEmptyRange: assign(({ event }) => ({
+    rememberEmptyRange: assign(({ context, event }) => ({
       failures: 0,
       retryAt: 0,
+      clockAtStart: Math.min(context.clockAtStart, event.reading.clock),
       emptyThroughId: event.type === "result" ? event.result.throughId : null,
     })),
+    /** A further threshold of tokens counts from what the branch has now. */
+    countFromHere: assign({ clockAtStart: ({ event }) => event.reading.clock }),
     rememberFailure: assign(({ context, event }) => ({
       failures: context.failures + 1,
       retryAt: event.reading.at + backoffDelay(context.failures + 1),

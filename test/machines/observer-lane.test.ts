@@ -46,6 +46,23 @@ describe("observer lane", () => {
     expect(run).toMatchObject({ type: "startRun", emptyThroughId: "e1" });
   });
 
+  it("waits no more than a threshold on a branch with less to observe", () => {
+    const s = schedule(settings);
+    s.turn(1100);
+    s.turn(4000);
+    s.finish("empty", { covers: "e1" });
+    s.turn(2000);
+    s.finish("empty", { covers: "e1" });
+    s.tell({ type: "branch.replaced", branch: [fact("e1", 1100)] });
+    expect(observer(s)).toBe("coolingDown");
+    expect(s.turn(999).commands).toEqual([]);
+    expect(s.turn(1).commands).toMatchObject([{ type: "startRun" }]);
+    s.tell({ type: "branch.replaced", branch: [fact("e1", 1100)] });
+    s.finish("empty", { covers: "e1" });
+    expect(s.turn(999).commands).toEqual([]);
+    expect(s.turn(1).commands).toMatchObject([{ type: "startRun" }]);
+  });
+
   it("backs off after a failure: 30 s, doubling, and warns once", () => {
     const s = schedule(settings);
     s.turn(1000);

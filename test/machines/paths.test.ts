@@ -35,6 +35,7 @@ const workReadings: readonly WorkReading[] = [
   { ...due, passive: true },
   { ...due, heldBack: true },
   { ...due, poolOverTarget: true },
+  { ...due, clock: 15 },
   { ...due, clock: 20 },
   { ...due, coverage: 5 },
   { ...due, at: 10 * MINUTES },

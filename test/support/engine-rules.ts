@@ -164,7 +164,7 @@ export function engineRules(): EngineRules {
       }
       const failed = event.type === "compaction.failed" && event.failure.kind !== AGENT_BUSY;
       const threshold = compactionThreshold(state.settings, state.contextWindow);
-      if (failed && compact >= threshold) totalAtFailure = total;
+      if (isOpen && failed && compact >= threshold) totalAtFailure = total;
     },
   };
 }

@@ -104,6 +104,7 @@ export function referenceLanes(): ReferenceLanes {
     else if (lane.state === "coolingDown") {
       const hasCooledDown = clock >= lane.clockAtStart + threshold || coverage !== lane.coverageAtStart;
       if (hasCooledDown) become(lane, "due");
+      lane.clockAtStart = Math.min(lane.clockAtStart, clock);
     } else if (lane.state === "due" && lane.triggered && !busy()) run(lane, "reflector");
   }
 
@@ -148,6 +149,7 @@ export function referenceLanes(): ReferenceLanes {
         if (wasDropping) lane.emptyThroughId = null;
         else {
           lane.state = "coolingDown";
+          lane.clockAtStart = Math.min(lane.clockAtStart, clockOf(lane).clock);
           lane.emptyThroughId = event.throughId;
         }
         break;
