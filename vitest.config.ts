@@ -14,6 +14,7 @@ export default defineConfig({
       {
         test: {
           name: "unit",
+          setupFiles: ["test/support/seed.ts"],
           include: ["test/**/*.test.ts"],
           exclude: REAL_PROGRAMS,
           // Properties run hundreds of cases; a loaded machine takes a multiple of the usual seconds.
@@ -24,6 +25,7 @@ export default defineConfig({
       {
         test: {
           name: "real programs",
+          setupFiles: ["test/support/seed.ts"],
           include: REAL_PROGRAMS,
           testTimeout: 60_000,
           hookTimeout: 60_000,
