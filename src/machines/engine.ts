@@ -1,9 +1,10 @@
-import { map, type Observable, observeOn, queueScheduler, Subject, share } from "rxjs";
+import { type Observable, Subject, share } from "rxjs";
 import { createActor, type InspectionEvent, type Snapshot } from "xstate";
 import type { Command } from "./commands.ts";
 import { type EngineState, evolve, initialState, restoreBooks } from "./engine-state.ts";
 import { AGENT_BUSY, type EngineEvent } from "./events.ts";
 import { createLanes, type Standing } from "./lanes.ts";
+import { mapInTurn } from "./map-in-turn.ts";
 import { LANES, type LaneName, type Worker } from "./readings.ts";
 import type { Keyframe } from "./recording.ts";
 import { planFor, type SchedulerEvent, schedulerMachine } from "./scheduler.ts";
@@ -130,7 +131,7 @@ export function createEngine(options: EngineOptions = {}): Engine {
     };
   }
 
-  const steps$ = input.pipe(observeOn(queueScheduler), map(step), share());
+  const steps$ = input.pipe(mapInTurn(step), share());
   // The engine runs whether or not anybody watches.
   const running = steps$.subscribe({ error: () => {} });
 

@@ -1,10 +1,12 @@
 import { type Actor, type AnyActor, createActor, type InspectionEvent, type Snapshot } from "xstate";
+import { type Calm, calmAfter, isCalm } from "./calm.ts";
 import type { Command } from "./commands.ts";
 import { type CompactionContext, type CompactionLaneEvent, compactionLane } from "./compaction-lane.ts";
 import type { EngineState } from "./engine-state.ts";
 import { eventTime } from "./event-time.ts";
 import type { EngineEvent } from "./events.ts";
-import { isOpenTo, openingsOf, pathOf } from "./gate.ts";
+import { isOpenTo, pathOf } from "./gate.ts";
+import { type LaneEvent, OPENINGS } from "./lane-openings.ts";
 import { observerLane } from "./observer-lane.ts";
 import {
   type CompactionReading,
@@ -101,11 +103,13 @@ export function createLanes({ inspect, snapshots, onCommand, onError }: LanesOpt
   }
   let standing = standingOf(actors, { observer: null, reflectDrop: null, compaction: null });
   for (const lane of LANES) actors[lane].start();
+  let calm: Calm | undefined;
 
   function send(lane: LaneName, laneEvent: LaneEvent, { seq, at }: EngineEvent): void {
     if (lane === "compaction") actors.compaction.send(laneEvent as CompactionLaneEvent);
     else actors[lane].send(laneEvent as WorkLaneEvent);
     const moved = pathOf(actors[lane].getSnapshot().value) !== standing.states[lane];
+    calm = undefined;
     standing = standingOf(actors, moved ? { ...standing.since, [lane]: { seq, at } } : standing.since);
   }
 
@@ -118,16 +122,19 @@ export function createLanes({ inspect, snapshots, onCommand, onError }: LanesOpt
       send(wake.lane, laneEventFor(wake, event, readings), event);
     },
     tellWhomItConcerns(wakes, event, state) {
+      if (calm && isCalm(calm, state, wakes)) return;
       const at = eventTime(event.at);
       let readings = readLanes(state, standing.states, at);
       for (const wake of wakes) {
         const { lane } = wake;
-        const laneEvent = laneEventFor(wake, event, readings);
         const openings = OPENINGS[lane].get(standing.states[lane]);
+        if (!openings?.has(wake.as)) continue;
+        const laneEvent = laneEventFor(wake, event, readings);
         if (!isOpenTo(openings, standing.contexts[lane], laneEvent)) continue;
         send(lane, laneEvent, event);
         readings = readLanes(state, standing.states, at);
       }
+      calm = calmAfter(state, standing, readings);
     },
     snapshots: () => ({
       observer: actors.observer.getPersistedSnapshot(),
@@ -146,14 +153,6 @@ interface LaneActors {
   reflectDrop: Actor<typeof reflectDropLane>;
   compaction: Actor<typeof compactionLane>;
 }
-
-type LaneEvent = WorkLaneEvent | CompactionLaneEvent;
-
-const OPENINGS = {
-  observer: openingsOf<LaneEvent>(observerLane),
-  reflectDrop: openingsOf<LaneEvent>(reflectDropLane),
-  compaction: openingsOf<LaneEvent>(compactionLane),
-};
 
 function laneEventFor({ lane, as }: Wake, event: EngineEvent, readings: Readings): LaneEvent {
   const reading = readings[lane];

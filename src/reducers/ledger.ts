@@ -142,7 +142,7 @@ export function concernsLedger(fact: EntryFact): boolean {
 export function foldEntry(ledger: Ledger, fact: EntryFact, branch: Branch): Ledger {
   let collections: Partial<Collections> = {};
   const next = produce(ledger, (draft) => {
-    collections = fold({ books: draft, collections: ledger, pen: COPYING }, fact, branch);
+    collections = fold({ books: draft, ledger, pen: COPYING }, fact, branch);
   });
   // Nobody else holds it yet.
   return Object.assign(next === ledger ? { ...ledger } : next, collections);
@@ -155,7 +155,7 @@ export function foldEntry(ledger: Ledger, fact: EntryFact, branch: Branch): Ledg
  */
 export function foldEntries(facts: readonly EntryFact[], branch: Branch): Ledger {
   const ledger = emptyLedger();
-  const target = { books: ledger as Draft<Ledger>, collections: ledger, pen: IN_PLACE };
+  const target = { books: ledger as Draft<Ledger>, ledger, pen: IN_PLACE };
   for (let i = 0; i < facts.length; i++) {
     const fact = facts[i];
     if (fact && concernsLedger(fact)) {
@@ -186,8 +186,8 @@ const IN_PLACE: Pen = { put: putRecord, append: pushItems, setAt: putItemAt };
 interface Target {
   /** The ledger to change, but for its collections */
   books: Draft<Ledger>;
-  /** Its collections before the entry; how they come out is what a fold gives. */
-  collections: Collections;
+  /** The ledger as it was before the entry, to read from; how its collections come out is what a fold gives. */
+  ledger: Ledger;
   pen: Pen;
 }
 
@@ -209,16 +209,16 @@ function fold(target: Target, fact: EntryFact, branch: Branch): Partial<Collecti
 }
 
 function foldObservations(
-  { books, collections, pen }: Target,
+  { books, ledger, pen }: Target,
   fact: LedgerFact & { type: "observations" },
   covers: number,
   entry: number,
   branch: Branch,
 ): Partial<Collections> {
-  let { observations } = collections;
+  let { observations, activeTokens } = ledger;
   const added: ObservationRef[] = [];
   const drops: number[] = [];
-  const counts = { ...books.counts };
+  const counts = { ...ledger.counts };
   for (const { id, tokens, relevance, sources, index } of fact.records) {
     if (recordById(observations, id)) continue;
     let firstSource = NOWHERE;
@@ -230,63 +230,68 @@ function foldObservations(
     const ref: ObservationRef = { id, ordinal, tokens, relevance, firstSource, covers, entry, index };
     observations = pen.put(observations, ref);
     added.push(ref);
-    const drop = recordById(collections.drops, id);
+    const drop = recordById(ledger.drops, id);
     drops.push(drop?.covers ?? NOT_DROPPED);
     if (drop) counts.dropped++;
     else {
       counts.active++;
-      books.activeTokens += tokens;
+      activeTokens += tokens;
     }
   }
   books.counts = counts;
-  books.watermarks.observe = Math.max(books.watermarks.observe, covers);
+  books.activeTokens = activeTokens;
+  books.watermarks = { ...ledger.watermarks, observe: Math.max(ledger.watermarks.observe, covers) };
   return {
     observations,
-    observationLog: pen.append(collections.observationLog, added),
-    dropLog: pen.append(collections.dropLog, drops),
+    observationLog: pen.append(ledger.observationLog, added),
+    dropLog: pen.append(ledger.dropLog, drops),
   };
 }
 
 function foldReflections(
-  { books, collections, pen }: Target,
+  { books, ledger, pen }: Target,
   fact: LedgerFact & { type: "reflections" },
   covers: number,
   entry: number,
 ): Partial<Collections> {
-  let { reflections } = collections;
+  let { reflections, reflectionTokens } = ledger;
   const added: ReflectionRef[] = [];
   for (const { id, tokens, supports, index } of fact.records) {
     if (recordById(reflections, id)) continue;
     const ref: ReflectionRef = { id, tokens, supports, covers, entry, index };
     reflections = pen.put(reflections, ref);
     added.push(ref);
-    books.reflectionTokens += tokens;
+    reflectionTokens += tokens;
   }
-  books.counts.reflections += added.length;
-  books.watermarks.reflect = Math.max(books.watermarks.reflect, covers);
-  return { reflections, reflectionLog: pen.append(collections.reflectionLog, added) };
+  books.counts = { ...ledger.counts, reflections: ledger.counts.reflections + added.length };
+  books.reflectionTokens = reflectionTokens;
+  books.watermarks = { ...ledger.watermarks, reflect: Math.max(ledger.watermarks.reflect, covers) };
+  return { reflections, reflectionLog: pen.append(ledger.reflectionLog, added) };
 }
 
 function foldDrops(
-  { books, collections, pen }: Target,
+  { books, ledger, pen }: Target,
   fact: LedgerFact & { type: "drops" },
   covers: number,
   entry: number,
 ): Partial<Collections> {
-  let { drops, dropLog } = collections;
+  let { drops, dropLog, activeTokens } = ledger;
+  const counts = { ...ledger.counts };
   for (const id of fact.observationIds) {
     const known = recordById(drops, id);
     const earliest = known && known.covers < covers ? known.covers : covers;
     if (known?.covers !== earliest) drops = pen.put(drops, { id, entry, ...known, covers: earliest });
-    const observation = recordById(collections.observations, id);
+    const observation = recordById(ledger.observations, id);
     if (!observation) continue;
     dropLog = pen.setAt(dropLog, observation.ordinal, earliest);
     if (known) continue;
-    books.counts.dropped++;
-    books.counts.active--;
-    books.activeTokens -= observation.tokens;
+    counts.dropped++;
+    counts.active--;
+    activeTokens -= observation.tokens;
   }
-  books.watermarks.drop = Math.max(books.watermarks.drop, covers);
+  books.counts = counts;
+  books.activeTokens = activeTokens;
+  books.watermarks = { ...ledger.watermarks, drop: Math.max(ledger.watermarks.drop, covers) };
   return { drops, dropLog };
 }
 
@@ -305,9 +310,9 @@ function foldCompaction(
   if (fact.fullFold) draft.fullFoldBoundary = ref.cut;
 }
 
-function keepDangling({ collections, pen }: Target, fact: LedgerFact, entry: number): Partial<Collections> {
+function keepDangling({ ledger, pen }: Target, fact: LedgerFact, entry: number): Partial<Collections> {
   if (fact.type === "drops") return {};
-  let { dangling } = collections;
+  let { dangling } = ledger;
   const kind = fact.type === "observations" ? "observation" : "reflection";
   for (const { id, index } of fact.records) {
     if (!recordById(dangling, id)) dangling = pen.put(dangling, { id, kind, entry, index });
