@@ -1,4 +1,5 @@
 import { type PoolInput, poolSlices, runSlices } from "./pool-slices.ts";
+import { roomFor } from "./prompt-room.ts";
 import { DROPPER_SYSTEM_PROMPT, droppableLine, dropperPrompt } from "./prompts/dropper-prompt.ts";
 import type { ModelAccess, WorkerLimits } from "./worker-loop.ts";
 import { resultOf, type WorkerResult } from "./worker-result.ts";
@@ -24,30 +25,26 @@ export async function runDropper(
 ): Promise<WorkerResult<string>> {
   let shown: ReadonlySet<string> = new Set();
   const collector = collectDrops((id) => shown.has(id), input.maximum);
-  const lineOf = droppableLine(input.coverage, input.now);
-  const slices = poolSlices(input.observations, lineOf, DROPPER_SYSTEM_PROMPT, access, limits);
+  const { poolTokens, targetTokens } = input;
+  const request = { systemPrompt: DROPPER_SYSTEM_PROMPT, tool: collector.tool };
+  const room = roomFor(access.model, request, limits);
+  const frame = dropperPrompt({
+    ...{ observationLines: [], reflections: [], reflectionBudget: 0 },
+    ...{ maximum: input.maximum, poolTokens, targetTokens },
+  });
+  const slices = poolSlices(input.observations, droppableLine(input.coverage, input.now), room, frame);
   const report = await runSlices(
     slices,
-    ({ observations, reflectionBudget }) => {
+    ({ observations, observationLines, reflectionBudget }) => {
       // An earlier slice may have used up part of it.
       const maximum = input.maximum - collector.accepted.length;
       if (maximum <= 0) return undefined;
       shown = new Set(observations.map(({ id }) => id));
-      return {
-        systemPrompt: DROPPER_SYSTEM_PROMPT,
-        userPrompt: dropperPrompt({
-          observationLines: observations.map(lineOf),
-          reflections: input.reflections,
-          reflectionBudget,
-          maximum,
-          poolTokens: input.poolTokens,
-          targetTokens: input.targetTokens,
-        }),
-        tool: collector.tool,
-      };
+      const memory = { observationLines, reflections: input.reflections, reflectionBudget };
+      return { ...request, userPrompt: dropperPrompt({ ...memory, maximum, poolTokens, targetTokens }) };
     },
     access,
-    limits,
+    room.limits,
   );
   return resultOf(collector, report);
 }

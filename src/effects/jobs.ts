@@ -18,7 +18,7 @@ import { firstUnobserved } from "../reducers/session-state.ts";
 import { observerChunkBudget, poolTarget } from "../reducers/settings.ts";
 import { renderSources } from "../reducers/sources.ts";
 import { runDropper } from "./dropper.ts";
-import { runObserver } from "./observer.ts";
+import { largestChunk, runObserver } from "./observer.ts";
 import type { PoolInput } from "./pool-slices.ts";
 import { runReflector } from "./reflector.ts";
 import { type ModelAccess, outputBudget, type WorkerLimits } from "./worker-loop.ts";
@@ -61,9 +61,11 @@ const SMALLEST_CHUNK = 500;
 
 const observe: Job = async (world, command, access, signal) => {
   const { session, settings } = world.state();
+  const limits = limitsFor(world, access, signal);
+  const largest = largestChunk(access.model, limits);
+  const whole = Math.min(largest, observerChunkBudget(settings, access.model.contextWindow));
   // Each failure in a row halves the chunk, so that a prompt which is too long for the model mends itself.
-  const whole = observerChunkBudget(settings, access.model.contextWindow);
-  const budget = Math.max(SMALLEST_CHUNK, Math.floor(whole / 2 ** command.failures));
+  const budget = Math.max(Math.min(largest, SMALLEST_CHUNK), Math.floor(whole / 2 ** command.failures));
   const start = firstUnobserved(session, budget, command.emptyThroughId);
   // Entries behind the chunk are passed too: a context edit among them may take one of its entries back.
   const chunk = renderSources(start === NOWHERE ? [] : entriesFrom(world, start), { maxTokens: budget });
@@ -81,7 +83,7 @@ const observe: Job = async (world, command, access, signal) => {
       now: world.now(),
     },
     access,
-    limitsFor(world, access, signal),
+    limits,
   );
   const sourceTokens = chunk.sourceEntryIds.reduce(
     (sum, id) => sum + tokensAt(branch, positionOf(branch, id)),

@@ -1,7 +1,9 @@
+import type { Api, Model } from "@earendil-works/pi-ai";
 import type { Observation, Reflection } from "../reducers/ledger-entries.ts";
 import { estimateTextTokens } from "../reducers/tokens.ts";
-import { promptRoom } from "./prompt-room.ts";
+import { roomFor } from "./prompt-room.ts";
 import { OBSERVER_SYSTEM_PROMPT, observerPrompt } from "./prompts/observer-prompt.ts";
+import { STATEMENT_TOKENS } from "./prompts/prior-memory.ts";
 import { type ModelAccess, runWorker, type WorkerLimits } from "./worker-loop.ts";
 import { resultOf, type WorkerResult } from "./worker-result.ts";
 import { collectObservations } from "./worker-tools.ts";
@@ -16,9 +18,24 @@ export interface ObserverInput {
   now: number;
 }
 
-/** Prior memory may fill at most this share of what the chunk leaves free in the model's window. */
+/** Prior memory may fill at most this share of what the chunk leaves free in the prompt. */
 const PRIOR_SHARE = 0.5;
 const LARGEST_PRIOR = 20_000;
+/** A chunk may fill at most this share of the prompt, so that there is room for prior memory. */
+const CHUNK_SHARE = 0.75;
+/** What the prompt has beside chunk and prior memory: headings, and the statements that lines were left out. */
+const FRAME_TOKENS =
+  estimateTextTokens(
+    observerPrompt({ chunk: "", priorObservations: [], priorReflections: [], priorBudget: 0, now: 0 }),
+  ) +
+  2 * STATEMENT_TOKENS;
+
+/** Tokens that a chunk may have at most, however many the settings allow, so that the request fits the window. */
+export function largestChunk(model: Model<Api>, limits: WorkerLimits): number {
+  const { tool } = collectObservations(new Map(), () => false);
+  const { userPrompt } = roomFor(model, { systemPrompt: OBSERVER_SYSTEM_PROMPT, tool }, limits);
+  return Math.max(1, Math.floor((userPrompt - FRAME_TOKENS) * CHUNK_SHARE));
+}
 
 /** Reads one chunk of the session and records observations about it. */
 export async function runObserver(
@@ -27,13 +44,10 @@ export async function runObserver(
   limits: WorkerLimits,
 ): Promise<WorkerResult<Observation>> {
   const collector = collectObservations(input.sources, input.isKnown);
-  const free =
-    promptRoom(access.model, limits.maxTokens) - estimateTextTokens(OBSERVER_SYSTEM_PROMPT + input.chunk);
+  const request = { systemPrompt: OBSERVER_SYSTEM_PROMPT, tool: collector.tool };
+  const room = roomFor(access.model, request, limits);
+  const free = room.userPrompt - FRAME_TOKENS - estimateTextTokens(input.chunk);
   const priorBudget = Math.max(0, Math.min(LARGEST_PRIOR, Math.floor(free * PRIOR_SHARE)));
-  const request = {
-    systemPrompt: OBSERVER_SYSTEM_PROMPT,
-    userPrompt: observerPrompt({ ...input, priorBudget }),
-    tool: collector.tool,
-  };
-  return resultOf(collector, await runWorker(request, access, limits));
+  const userPrompt = observerPrompt({ ...input, priorBudget });
+  return resultOf(collector, await runWorker({ ...request, userPrompt }, access, room.limits));
 }

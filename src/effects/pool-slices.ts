@@ -1,8 +1,9 @@
 import { addUsage, noUsage } from "../machines/engine-state.ts";
 import type { Observation, Reflection } from "../reducers/ledger-entries.ts";
 import type { CoverageTier } from "../reducers/pool.ts";
+import { excerpt } from "../reducers/sources.ts";
 import { estimateTextTokens } from "../reducers/tokens.ts";
-import { promptRoom } from "./prompt-room.ts";
+import { STATEMENT_TOKENS } from "./prompts/prior-memory.ts";
 import {
   type ModelAccess,
   runWorker,
@@ -24,30 +25,35 @@ export interface PoolInput {
 /** The part of the pool that one prompt shows, and the tokens that its reflections may have beside it. */
 export interface PoolSlice {
   observations: Observation[];
+  /** The same as the worker sees them */
+  observationLines: string[];
   reflectionBudget: number;
 }
 
 /** Existing reflections may fill at most this share of a pool worker's prompt. */
 const REFLECTION_SHARE = 0.25;
-/** Headings and closing words of a pool prompt, in tokens. */
-const FRAME_TOKENS = 120;
 
 /**
- * The pool in slices that fit the model's window beside the system prompt, the reflections and the output. `lineOf`
- * is how the prompt shows an observation.
+ * The pool in slices that fit a user prompt beside its reflections. `room` is what the prompt has left beside `frame`,
+ * its headings and closing words; `lineOf` is how the prompt shows an observation. One that is too long for any prompt is
+ * shown by its beginning and its end.
  */
 export function poolSlices(
   observations: readonly Observation[],
   lineOf: (observation: Observation) => string,
-  systemPrompt: string,
-  access: ModelAccess,
-  limits: WorkerLimits,
+  { userPrompt }: { userPrompt: number },
+  frame: string,
 ): PoolSlice[] {
-  const room = promptRoom(access.model, limits.maxTokens) - estimateTextTokens(systemPrompt);
+  const room = userPrompt - estimateTextTokens(frame) - STATEMENT_TOKENS;
   const reflectionBudget = Math.max(0, Math.floor(room * REFLECTION_SHARE));
-  const costOf = (observation: Observation) => estimateTextTokens(lineOf(observation)) + 1;
-  return sliceByBudget(observations, costOf, room - reflectionBudget - FRAME_TOKENS).map((slice) => ({
-    observations: slice,
+  const budget = room - reflectionBudget;
+  const lines = observations.map((observation) => {
+    const line = excerpt(lineOf(observation), budget - 1).text.replaceAll("\n", " ");
+    return { observation, line, cost: estimateTextTokens(line) + 1 };
+  });
+  return sliceByBudget(lines, ({ cost }) => cost, budget).map((slice) => ({
+    observations: slice.map(({ observation }) => observation),
+    observationLines: slice.map(({ line }) => line),
     reflectionBudget,
   }));
 }

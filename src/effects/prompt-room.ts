@@ -1,11 +1,39 @@
 import type { Api, Model } from "@earendil-works/pi-ai";
+import { estimateTextTokens } from "../reducers/tokens.ts";
+import type { WorkerLimits, WorkerRequest } from "./worker-loop.ts";
+
+/** What a worker's requests have room for in its model's context window. */
+export interface RequestRoom {
+  /** Tokens that the user prompt may have */
+  userPrompt: number;
+  /** The given limits, with no more output than the window allows */
+  limits: WorkerLimits;
+}
 
 const WINDOW_WHEN_UNKNOWN = 60_000;
-/** Estimates may be a tenth low, and the tool's schema and the run's own later messages need room too. */
+/** Output may take at most this share of what system prompt and tool leave of the window. */
+const OUTPUT_SHARE = 1 / 3;
+/** Estimates may be a tenth low, and the run's own later messages need room too. */
 const SAFE_SHARE = 0.8;
 
-/** Tokens that one request's prompt may have, so that prompt and output fit the model's context window. */
-export function promptRoom(model: Model<Api>, maxOutputTokens: number): number {
+/**
+ * Shares a model's context window out among system prompt, tool, user prompt and output, so that a request of all four
+ * fits it, whatever the settings ask for: a window too small for them has less output, and less to read.
+ */
+export function roomFor(
+  model: Model<Api>,
+  { systemPrompt, tool }: Pick<WorkerRequest, "systemPrompt" | "tool">,
+  limits: WorkerLimits,
+): RequestRoom {
   const window = model.contextWindow > 0 ? model.contextWindow : WINDOW_WHEN_UNKNOWN;
-  return Math.max(1, Math.floor((window - Math.min(maxOutputTokens, window / 2)) * SAFE_SHARE));
+  const { name, description, parameters } = tool;
+  const schema = JSON.stringify({ name, description, parameters });
+  const fixed = estimateTextTokens(systemPrompt) + estimateTextTokens(schema);
+  const maxTokens = atLeastOne(Math.min(limits.maxTokens, (window - fixed) * OUTPUT_SHARE));
+  const userPrompt = atLeastOne((window - maxTokens) * SAFE_SHARE - fixed);
+  return { userPrompt, limits: { ...limits, maxTokens } };
+}
+
+function atLeastOne(tokens: number): number {
+  return Math.max(1, Math.floor(tokens));
 }

@@ -1,5 +1,6 @@
 import type { Reflection } from "../reducers/ledger-entries.ts";
 import { type PoolInput, poolSlices, runSlices } from "./pool-slices.ts";
+import { roomFor } from "./prompt-room.ts";
 import { observationLine, REFLECTOR_SYSTEM_PROMPT, reflectorPrompt } from "./prompts/reflector-prompt.ts";
 import type { ModelAccess, WorkerLimits } from "./worker-loop.ts";
 import { resultOf, type WorkerResult } from "./worker-result.ts";
@@ -20,25 +21,20 @@ export async function runReflector(
     (id) => shown.has(id),
     (id) => known.has(id),
   );
-  const lineOf = observationLine(input.coverage);
-  const slices = poolSlices(input.observations, lineOf, REFLECTOR_SYSTEM_PROMPT, access, limits);
+  const request = { systemPrompt: REFLECTOR_SYSTEM_PROMPT, tool: collector.tool };
+  const room = roomFor(access.model, request, limits);
+  const frame = reflectorPrompt({ observationLines: [], reflections: [], reflectionBudget: 0 });
+  const slices = poolSlices(input.observations, observationLine(input.coverage), room, frame);
   const report = await runSlices(
     slices,
-    ({ observations, reflectionBudget }) => {
+    ({ observations, observationLines, reflectionBudget }) => {
       shown = new Set(observations.map(({ id }) => id));
-      return {
-        systemPrompt: REFLECTOR_SYSTEM_PROMPT,
-        userPrompt: reflectorPrompt({
-          observationLines: observations.map(lineOf),
-          // What an earlier slice has just recorded is known to this one.
-          reflections: [...input.reflections, ...collector.accepted],
-          reflectionBudget,
-        }),
-        tool: collector.tool,
-      };
+      // What an earlier slice has just recorded is known to this one.
+      const reflections = [...input.reflections, ...collector.accepted];
+      return { ...request, userPrompt: reflectorPrompt({ observationLines, reflections, reflectionBudget }) };
     },
     access,
-    limits,
+    room.limits,
   );
   return resultOf(collector, report);
 }

@@ -1,5 +1,5 @@
 import type { Command } from "../machines/commands.ts";
-import { NOWHERE, positionOf } from "../reducers/branch.ts";
+import { type Branch, isSourceAt, NOWHERE, positionOf } from "../reducers/branch.ts";
 import { recordById } from "../reducers/record-index.ts";
 import type { SessionState } from "../reducers/session-state.ts";
 import { JOBS, type JobEnd, type LedgerEntry, NOTHING_DONE } from "./jobs.ts";
@@ -31,9 +31,9 @@ export function createWorkerRuns(world: World): WorkerRuns {
     // Started one tick later: the hook that a run starts from must not wait for its prompt to be built.
     setImmediate(() => {
       if (!inFlight.has(runId)) return;
-      const covered = world.state().session.ledger.watermarks.observe;
+      const { session } = world.state();
       runJob(world, command, controller.signal).then(
-        (end) => inFlight.has(runId) && finish(appendRecords(world, end, covered)),
+        (end) => inFlight.has(runId) && finish(appendRecords(world, end, session)),
         (error: unknown) => finish(failedEnd(error)),
       );
     });
@@ -53,18 +53,15 @@ async function runJob(world: World, command: StartRun, signal: AbortSignal): Pro
   return JOBS[command.worker](world, command, model.access, signal);
 }
 
-/**
- * Writes what a run recorded, unless the branch that it read has been left meanwhile. `covered` is the position of the
- * observation coverage when the run began.
- */
-function appendRecords(world: World, end: JobEnd, covered: number): JobEnd {
+/** Writes what a run recorded, unless the branch that it read, which is `read`'s, has been left meanwhile. */
+function appendRecords(world: World, end: JobEnd, read: SessionState): JobEnd {
   if (end.throughId === null || end.outcome === "failed" || end.outcome === "aborted") return end;
   try {
     world.sync();
     const { session } = world.state();
     const isStale =
       positionOf(session.branch, end.throughId) === NOWHERE ||
-      (end.entry && !holdsOn(session, end.entry, covered));
+      (end.entry && !holdsOn(session, end.entry, read));
     if (isStale) return { ...end, outcome: "stale", records: 0 };
     if (end.entry) world.append(end.entry.customType, end.entry.data);
     return end;
@@ -74,17 +71,30 @@ function appendRecords(world: World, end: JobEnd, covered: number): JobEnd {
 }
 
 /**
- * Whether a branch that has the entry's marker also has what the entry goes on from: for observations the same
- * coverage before them, or what lies between would never be observed; for the others the observations they rest on.
+ * Whether a branch that has the entry's marker also has what the entry goes on from: for observations the same coverage
+ * before them and nothing to observe that was omitted where they were made, or it would never be observed; for the
+ * others the observations that they rest on.
  */
-function holdsOn({ ledger }: SessionState, { data }: LedgerEntry, covered: number): boolean {
+function holdsOn({ branch, ledger }: SessionState, { data }: LedgerEntry, read: SessionState): boolean {
   const { observe } = ledger.watermarks;
-  if ("observations" in data) return observe === covered;
+  const covered = read.ledger.watermarks.observe;
+  if ("observations" in data) {
+    return observe === covered && !standsAnew(branch, read.branch, covered, data.coversUpToId);
+  }
   const ids =
     "reflections" in data
       ? data.reflections.flatMap(({ supportingObservationIds }) => supportingObservationIds)
       : data.observationIds;
   return observe >= covered && ids.every((id) => recordById(ledger.observations, id) !== undefined);
+}
+
+/** Whether an entry after `covered` is a source on one branch and was none on the other, to which it is common. */
+function standsAnew(branch: Branch, before: Branch, covered: number, throughId: string): boolean {
+  const through = positionOf(branch, throughId);
+  for (let at = covered + 1; at <= through; at++) {
+    if (isSourceAt(branch, at) && !isSourceAt(before, at)) return true;
+  }
+  return false;
 }
 
 function failedEnd(error: unknown): JobEnd {

@@ -1,19 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { poolSlices, sliceByBudget } from "../../src/effects/pool-slices.ts";
-import { promptRoom } from "../../src/effects/prompt-room.ts";
-import {
-  DROPPER_SYSTEM_PROMPT,
-  droppableLine,
-  dropperPrompt,
-} from "../../src/effects/prompts/dropper-prompt.ts";
-import {
-  observationLine,
-  REFLECTOR_SYSTEM_PROMPT,
-  reflectorPrompt,
-} from "../../src/effects/prompts/reflector-prompt.ts";
+import { roomFor } from "../../src/effects/prompt-room.ts";
+import { droppableLine } from "../../src/effects/prompts/dropper-prompt.ts";
+import { observationLine } from "../../src/effects/prompts/reflector-prompt.ts";
 import { estimateTextTokens } from "../../src/reducers/tokens.ts";
-import { accessTo, limitsOf, modelAt, observationOf, reflectionOf } from "./model-access.ts";
+import { limitsOf, modelAt, observationOf } from "./model-access.ts";
 
 describe("slices", () => {
   it("are all items in order, none empty, each within the budget unless it is one item", () => {
@@ -42,69 +34,52 @@ describe("slices", () => {
     );
   });
 
-  const words = fc.lorem({ mode: "words", maxCount: 60 });
-
-  it("make prompts that fit the window together with the output", () => {
-    const windows = fc.constantFrom(0, 8000, 16_000, 60_000);
+  it("show each observation once, and no line that is longer than a prompt", () => {
     fc.assert(
       fc.property(
-        fc.array(words, { minLength: 1, maxLength: 150 }),
-        fc.array(words, { maxLength: 80 }),
-        windows,
-        fc.integer({ min: 100, max: 3000 }),
-        (contents, conclusions, contextWindow, maxTokens) => {
-          const observations = contents.map((content) => observationOf(content));
-          const reflections = conclusions.map((content) => reflectionOf(content));
-          const access = accessTo("", { contextWindow });
-          const limits = limitsOf({ maxTokens });
-          const window = contextWindow || 60_000;
-          const checks = [
-            { system: REFLECTOR_SYSTEM_PROMPT, lineOf: observationLine(new Map()), prompt: reflectorPrompt },
-            {
-              system: DROPPER_SYSTEM_PROMPT,
-              lineOf: droppableLine(new Map(), 0),
-              prompt: (parts: Parameters<typeof reflectorPrompt>[0]) =>
-                dropperPrompt({ ...parts, maximum: 100_000, poolTokens: 1e9, targetTokens: 1e9 }),
-            },
-          ];
-          for (const { system, lineOf, prompt } of checks) {
-            const slices = poolSlices(observations, lineOf, system, access, limits);
-            expect(slices.flatMap((slice) => slice.observations)).toEqual(observations);
-            for (const slice of slices) {
-              const { reflectionBudget } = slice;
-              const text = prompt({
-                observationLines: slice.observations.map(lineOf),
-                reflections,
-                reflectionBudget,
-              });
-              expect(estimateTextTokens(system) + estimateTextTokens(text) + maxTokens).toBeLessThanOrEqual(
-                window,
-              );
-            }
+        fc.array(fc.integer({ min: 1, max: 2000 }), { maxLength: 60 }),
+        fc.integer({ min: 150, max: 4000 }),
+        (lengths, userPrompt) => {
+          const observations = lengths.map((length, n) =>
+            observationOf(`${n} ${"word ".repeat(length / 5)}`),
+          );
+          const slices = poolSlices(observations, observationLine(new Map()), { userPrompt }, "## Heading");
+          expect(slices.flatMap((slice) => slice.observations)).toEqual(observations);
+          for (const { observations: shown, observationLines, reflectionBudget } of slices) {
+            expect(observationLines.map((line) => line.slice(1, 13))).toEqual(shown.map(({ id }) => id));
+            expect(estimateTextTokens(observationLines.join("\n")) + reflectionBudget).toBeLessThanOrEqual(
+              userPrompt,
+            );
           }
         },
       ),
-      { numRuns: 40 },
     );
   });
 });
 
-describe("the room for a prompt", () => {
+describe("the room for a request", () => {
+  const tool = { name: "t", description: "d", parameters: {}, accept: () => ({ text: "", isError: false }) };
+  const request = { systemPrompt: "Be brief. ".repeat(50), tool };
+
   it("is that of a 60000-token window when the model's is unknown", () => {
-    expect(promptRoom(modelAt("", { contextWindow: 0 }), 1000)).toBe(
-      promptRoom(modelAt("", { contextWindow: 60_000 }), 1000),
-    );
+    const unknown = roomFor(modelAt("", { contextWindow: 0 }), request, limitsOf());
+    const known = roomFor(modelAt("", { contextWindow: 60_000 }), request, limitsOf());
+    expect(unknown.userPrompt).toBe(known.userPrompt);
+    expect(unknown.limits.maxTokens).toBe(1000);
   });
 
-  it("is never nothing, and leaves room for the output", () => {
+  it("is never nothing, and leaves room for all of it", () => {
     fc.assert(
       fc.property(
-        fc.integer({ min: 1, max: 1_000_000 }),
-        fc.integer({ min: 1, max: 100_000 }),
-        (window, output) => {
-          const room = promptRoom(modelAt("", { contextWindow: window }), output);
-          expect(room).toBeGreaterThan(0);
-          expect(room + Math.min(output, window / 2)).toBeLessThanOrEqual(Math.max(window, 2));
+        fc.integer({ min: 1000, max: 1_000_000 }),
+        fc.integer({ min: 1, max: 200_000 }),
+        (contextWindow, maxTokens) => {
+          const room = roomFor(modelAt("", { contextWindow }), request, limitsOf({ maxTokens }));
+          expect(room.userPrompt).toBeGreaterThan(100);
+          expect(room.limits.maxTokens).toBeGreaterThan(0);
+          expect(room.limits.maxTokens).toBeLessThanOrEqual(maxTokens);
+          const all = estimateTextTokens(request.systemPrompt) + room.userPrompt + room.limits.maxTokens;
+          expect(all).toBeLessThan(contextWindow);
         },
       ),
     );

@@ -125,6 +125,30 @@ describe("a result", () => {
     expect(waiting("record_observations").prompt).toContain(first);
   });
 
+  it("is dropped when an entry stands on the branch that was omitted where the run read", async () => {
+    start();
+    const omitted = pi.user("not to be read");
+    const said = pi.user(LONG);
+    pi.append({ type: "context_edit", targetId: omitted, replacement: null });
+    await turn();
+    expect(waiting("record_observations").prompt).not.toContain(omitted);
+    pi.moveTo(said);
+    await observe("The user says word.", said);
+    expect(ledger()).toEqual([]);
+    await turn();
+    expect(waiting("record_observations").prompt).toContain(omitted);
+  });
+
+  it("stands when an entry that was read is omitted meanwhile", async () => {
+    start();
+    const said = pi.user(LONG);
+    const omitted = pi.user("taken back");
+    await turn();
+    pi.append({ type: "context_edit", targetId: omitted, replacement: null });
+    await observe("The user says word.", said);
+    expect(ledger()).toMatchObject([{ coversUpToId: omitted }]);
+  });
+
   it("is dropped when the observations that a reflection rests on are not on the branch", async () => {
     start({ reflectAfterTokens: 100 });
     const said = pi.user(LONG);

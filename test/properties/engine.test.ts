@@ -5,8 +5,8 @@ import type { Step } from "../../src/machines/engine.ts";
 import type { RecordingLine } from "../../src/machines/recording.ts";
 import { parseRecordingLine } from "../../src/machines/recording-line.ts";
 import { replay } from "../../src/machines/replay.ts";
-import { createStepper } from "../../src/machines/stepper.ts";
-import { type Act, actedSession, anyAct, SETTINGS } from "../support/engine-acts.ts";
+import { createStepper, type Stepper } from "../../src/machines/stepper.ts";
+import { type Act, type ActedSession, actedSession, anyAct, SETTINGS } from "../support/engine-acts.ts";
 import { engineRules } from "../support/engine-rules.ts";
 import { trySequences } from "../support/failing-recording.ts";
 import { plainClocks } from "../support/plain-clocks.ts";
@@ -62,13 +62,13 @@ describe("the engine, whatever happens to it", () => {
         for (const one of acts) act(one);
         act(OPEN, { do: "settings", passive: false, ratio: false }, { do: "turn" }, { do: "settle" });
         // What an empty result or a refused compaction stands for has an end.
-        act({ do: "say", tokens: 250 }, { do: "say", tokens: 250 });
+        act(...[250, 250].map((tokens): Act => ({ do: "say", tokens, by: "user" })));
         const answer = () => {
           if (engine.lanes.compaction === "requested") act({ do: "compaction", stage: "finished", share: 1 });
         };
         const done = { observing: false, reflecting: false, compacting: false };
         for (let round = 0; round < 12; round++) {
-          act({ do: "say", tokens: 30 }, { do: "wait", seconds: 600 }, { do: "turn" });
+          act({ do: "say", tokens: 30, by: "user" }, { do: "wait", seconds: 600 }, { do: "turn" });
           while (session.inFlight.length > 0) {
             act({ do: "finish", outcome: "recorded", tokens: 10, share: 1 });
             answer();
@@ -83,6 +83,33 @@ describe("the engine, whatever happens to it", () => {
         expect(done).toEqual({ observing: true, reflecting: true, compacting: true });
         engine.stop();
       },
+      { numRuns: 300 },
+    );
+  });
+
+  it("goes on from a keyframe as if nothing had happened, closed or open", { timeout: 60_000 }, () => {
+    const half = fc.array(anyAct, { maxLength: 40, size: "max" });
+    fc.assert(
+      fc.property(half, half, (before, after) => {
+        const session = actedSession();
+        const first = createStepper();
+        const live = [OPEN, ...before].flatMap((act) => take(session, act, first));
+        const keyframe = JSON.parse(JSON.stringify(first.engine.keyframe()));
+        const isClosed = keyframe.machines.scheduler.value === "closed";
+        const second = createStepper({ keyframe });
+        const [reopened] = session.eventsOf(OPEN);
+        if (!reopened || live.length === 0) throw new Error("expected an opening");
+        if (isClosed) first.step(reopened);
+        second.step({ ...reopened, ...contextWindowOf(first) });
+        expect(second.engine.lanes).toEqual(first.engine.lanes);
+        for (const act of after) {
+          for (const event of session.eventsOf(act)) {
+            const { lanes, commands } = second.step(event);
+            expect({ lanes, commands }).toEqual(decided(first.step(event)));
+            session.hear(commands);
+          }
+        }
+      }),
       { numRuns: 300 },
     );
   });
@@ -116,6 +143,24 @@ describe("the engine, whatever happens to it", () => {
     });
   });
 });
+
+function take(session: ActedSession, act: Act, { step }: Stepper): Step[] {
+  return session.eventsOf(act).map((event) => {
+    const made = step(event);
+    session.hear(made.commands);
+    return made;
+  });
+}
+
+function decided({ lanes, commands }: Step) {
+  return { lanes, commands };
+}
+
+/** What an opening tells besides the branch and the settings; a session that was closed tells it anew. */
+function contextWindowOf({ engine }: Stepper) {
+  const { contextWindow } = engine.state;
+  return contextWindow === undefined ? {} : { contextWindow };
+}
 
 function messageOf(attempt: () => void): string {
   try {

@@ -9,7 +9,7 @@ import { finished } from "./schedule.ts";
 
 /** One thing that happens in a made-up session. Shares (0 to 1) choose among what there is when it happens. */
 export type Act =
-  | { do: "say"; tokens: number }
+  | { do: "say"; tokens: number; by: "user" | "assistant" | "toolResult" }
   | { do: "start" | "turn" | "settle" | "stray" | "close" }
   | { do: "wait"; seconds: number }
   | { do: "finish"; outcome: RunResult["outcome"]; tokens: number; share: number }
@@ -29,6 +29,7 @@ export const anyAct: fc.Arbitrary<Act> = fc.oneof(
     arbitrary: fc.record({
       do: fc.constant("say" as const),
       tokens: fc.constantFrom(0, 1, 30, 60, 99, 100, 250),
+      by: fc.constantFrom("user" as const, "assistant", "toolResult"),
     }),
   },
   {
@@ -174,7 +175,7 @@ export function actedSession(): ActedSession {
     eventsOf(act) {
       switch (act.do) {
         case "say":
-          return [append({ kind: "user", tokens: act.tokens, source: true })];
+          return [append({ kind: act.by, tokens: act.tokens, source: true })];
         case "start":
           return [stamp({ type: "agent.started" })];
         case "turn":

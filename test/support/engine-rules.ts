@@ -29,8 +29,8 @@ export function engineRules(): EngineRules {
   let branch: readonly EntryFact[] = [];
   let isOpen = false;
   let marks = [-1, -1, -1];
-  /** Source tokens at the last compaction that failed, until one succeeds */
-  let totalAtFailure: number | undefined;
+  /** The branch at the last compaction that failed, until one succeeds */
+  let branchAtFailure: readonly EntryFact[] | undefined;
   const runIds = new Set<string>();
   const books: Record<"observer" | "reflectDrop", LaneBook> = { observer: book(), reflectDrop: book() };
 
@@ -130,12 +130,16 @@ export function engineRules(): EngineRules {
   function checkRequest({ state }: Step): void {
     if (!isOpen) fail("no compaction is asked for while no session is open");
     if (state.settings.passive) fail("no compaction is asked for in passive mode");
-    const { compact, sinceCompaction, compactedAt, total } = plainClocks(branch);
+    const { compact, sinceCompaction, compactedAt } = plainClocks(branch);
     if (compact < compactionThreshold(state.settings, state.contextWindow)) {
       fail("no compaction below its threshold");
     }
     if (compactedAt >= 0 && sinceCompaction === 0) fail("no compaction without new source tokens");
-    if (total === totalAtFailure) fail("no compaction without new source tokens since it failed");
+    const said = (entries: readonly EntryFact[]) =>
+      entries.flatMap(({ id, tokens }) => (tokens > 0 ? id : []));
+    if (branchAtFailure && said(branch).join() === said(branchAtFailure).join()) {
+      fail("no compaction without new source tokens since it failed");
+    }
   }
 
   function checkWarning(lane: LaneName): void {
@@ -148,8 +152,8 @@ export function engineRules(): EngineRules {
       follow(step);
       endRun(step);
       checkAborts(step);
-      if (event.type === "compaction.finished") totalAtFailure = undefined;
-      const { observe, reflect, compact, sinceCompaction, total } = plainClocks(branch);
+      if (event.type === "compaction.finished") branchAtFailure = undefined;
+      const { observe, reflect, compact, sinceCompaction } = plainClocks(branch);
       expectSame(clocksOfSession(state.session), { observe, reflect, compact, sinceCompaction });
       for (const command of commands) {
         if (command.type === "startRun") {
@@ -164,7 +168,7 @@ export function engineRules(): EngineRules {
       }
       const failed = event.type === "compaction.failed" && event.failure.kind !== AGENT_BUSY;
       const threshold = compactionThreshold(state.settings, state.contextWindow);
-      if (isOpen && failed && compact >= threshold) totalAtFailure = total;
+      if (isOpen && failed && compact >= threshold) branchAtFailure = branch;
     },
   };
 }

@@ -22,15 +22,33 @@ export function plainClocks(branch: readonly EntryFact[]) {
   const pool = branch
     .flatMap(({ ledger }) => (ledger?.type === "observations" ? ledger.records : []))
     .reduce((sum, { id, tokens }) => (dropped.has(id) ? sum : sum + tokens), 0);
+  const cut = compactedAt < 0 ? 0 : kept < 0 ? compactedAt : kept;
   return {
     observed,
     reflected,
     observe: tokensFrom(observed + 1),
     reflect: tokensFrom(reflected + 1),
-    compact: tokensFrom(compactedAt < 0 ? 0 : kept < 0 ? compactedAt : kept),
+    compact: tokensFrom(cut),
     sinceCompaction: tokensFrom(compactedAt + 1),
     total: tokensFrom(0),
     compactedAt,
     pool,
+    unobservedTail: plainTail(branch, observed, cut),
   };
+}
+
+/** What must be kept so that nothing unobserved is cut away, and whether that is more than what is unobserved. */
+function plainTail(branch: readonly EntryFact[], observed: number, cut: number) {
+  const first = branch.findIndex(({ source }, at) => source && at > observed && at >= cut);
+  if (first < 0) return { tokens: 0, splitsBatch: false };
+  const start = branch.findLastIndex((_, at) => at <= first && at >= cut && mayCutAt(branch, at));
+  if (start < 0) return { tokens: Number.POSITIVE_INFINITY, splitsBatch: false };
+  const tokens = branch.slice(start).reduce((sum, entry) => sum + entry.tokens, 0);
+  return { tokens, splitsBatch: start < first };
+}
+
+function mayCutAt(branch: readonly EntryFact[], at: number): boolean {
+  const kind = branch[at]?.kind;
+  const next = branch.slice(at).find((entry) => entry.kind === "assistant" || entry.kind === "toolResult");
+  return (kind === "user" || kind === "assistant") && next?.kind !== "toolResult";
 }

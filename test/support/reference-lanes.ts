@@ -193,8 +193,10 @@ export function referenceLanes(): ReferenceLanes {
 
   /** More is unobserved than could be kept verbatim, or some of it has been cut away before. */
   function observerBehind(): boolean {
-    const { observe, compact } = plainClocks(branch);
-    return busy() && (observe > compact || observe > settings.compactionGapMaxTokens);
+    const { observe, compact, unobservedTail } = plainClocks(branch);
+    if (compact < compactThreshold() || !(busy() || observer.state === "idle")) return false;
+    if (busy() && observe > compact) return true;
+    return (busy() || unobservedTail.splitsBatch) && unobservedTail.tokens > settings.compactionGapMaxTokens;
   }
 
   function request(): void {

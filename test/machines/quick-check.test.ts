@@ -1,0 +1,74 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { EngineEventSchema } from "../../src/machines/events.ts";
+import { quickCheckOf } from "../../src/machines/quick-check.ts";
+import { largeRecording } from "../support/large-recording.ts";
+
+const events = [...largeRecording({ events: 400, tokensPerEntry: 900 })].filter((line) => "v" in line);
+
+const checks = EngineEventSchema.options.map((option) => quickCheckOf(option) ?? (() => false));
+const check = (event: unknown) => checks.some((one) => one(event));
+
+describe("a quick check", () => {
+  it("exists for every kind of event but those that carry settings", () => {
+    const without = EngineEventSchema.options.filter((option) => !quickCheckOf(option));
+    const types = without.map((option) => option.shape.type.value);
+    expect(types).toEqual(["session.opened", "settings.changed"]);
+  });
+
+  it("accepts what the recorder writes", () => {
+    expect(events.filter(({ type }) => type !== "session.opened").filter((event) => !check(event))).toEqual(
+      [],
+    );
+  });
+
+  it("accepts nothing that the schema refuses or changes, however an event is changed", () => {
+    const change = fc.record({
+      event: fc.constantFrom(...events),
+      where: fc.nat(),
+      how: fc.oneof(fc.jsonValue(), fc.constantFrom("remove", "add", -1, 0, 1.5, 2 ** 60, "", null, [], {})),
+    });
+    fc.assert(
+      fc.property(change, ({ event, where, how }) => {
+        const changed: unknown = JSON.parse(JSON.stringify(withChange(structuredClone(event), where, how)));
+        if (check(changed)) expect(EngineEventSchema.parse(changed)).toEqual(changed);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("is not made for schemas that do more than look", () => {
+    for (const schema of [
+      z.string().transform(Number),
+      z.string().default("a"),
+      z.coerce.number(),
+      z.string().min(2),
+      z.string().trim(),
+      z.record(z.string(), z.number()),
+      z.object({ a: z.unknown() }),
+    ]) {
+      expect(quickCheckOf(schema)).toBeUndefined();
+    }
+  });
+});
+
+/** The value with one of its parts, anywhere in it, replaced, removed or joined by another. */
+function withChange(value: unknown, where: number, how: unknown): unknown {
+  const places: [object, string][] = [];
+  const visit = (part: unknown) => {
+    if (typeof part !== "object" || part === null) return;
+    for (const key of Object.keys(part)) {
+      places.push([part, key]);
+      visit(Reflect.get(part, key));
+    }
+  };
+  visit(value);
+  const place = places[where % places.length];
+  if (!place) return value;
+  const [holder, key] = place;
+  if (how === "remove") Reflect.deleteProperty(holder, key);
+  else if (how === "add") Reflect.set(holder, `${key}Too`, 1);
+  else Reflect.set(holder, key, how);
+  return value;
+}

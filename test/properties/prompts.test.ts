@@ -1,0 +1,209 @@
+import {
+  type AssistantMessage,
+  type Context,
+  createAssistantMessageEventStream,
+  type SimpleStreamOptions,
+} from "@earendil-works/pi-ai";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { JOBS } from "../../src/effects/jobs.ts";
+import type { ModelAccess } from "../../src/effects/worker-loop.ts";
+import type { World } from "../../src/effects/world.ts";
+import { initialState } from "../../src/machines/engine-state.ts";
+import type { Worker } from "../../src/machines/readings.ts";
+import type { EntryLike } from "../../src/reducers/entry.ts";
+import { sessionOfEntries } from "../../src/reducers/session-of-entries.ts";
+import { DEFAULT_SETTINGS, type Settings } from "../../src/reducers/settings.ts";
+import { estimateTextTokens } from "../../src/reducers/tokens.ts";
+import { modelAt, observationOf, reflectionOf } from "../effects/model-access.ts";
+
+const TEXTS = [
+  "User wants tabs in src/main.ts, never spaces; the formatter is configured so. ",
+  "記憶は要約の後も残る。設定は変わらない。",
+  '{"path":"src/a.ts","edits":[{"old":"x","new":"y"}]} ',
+  "Ошибка в модуле планировщика исправлена. ",
+];
+
+/** A session with so much memory, and one long unobserved message at its end. */
+interface Size {
+  observations: number;
+  reflections: number;
+  /** Characters of each record, at most */
+  length: number;
+  /** Characters of each unobserved message */
+  message: number;
+}
+
+const size = fc.record({
+  observations: fc.integer({ min: 1, max: 400 }),
+  reflections: fc.nat(200),
+  length: fc.integer({ min: 10, max: 2000 }),
+  message: fc.nat(60_000),
+});
+
+/** From 2,000 to a million, small ones as often as large ones. */
+const window = fc
+  .double({ min: Math.log(2000), max: Math.log(1_000_000), noNaN: true })
+  .map((log) => Math.round(Math.exp(log)));
+
+const settings = fc.record({
+  observerChunkMaxTokens: fc.option(fc.integer({ min: 1, max: 2_000_000 }), { nil: undefined }),
+  agentMaxTokens: fc.option(fc.integer({ min: 1, max: 100_000 }), { nil: undefined }),
+});
+
+const RUNS = { numRuns: 30 };
+
+describe("a request, whatever the memory, the window and the settings", () => {
+  it.each(["observer", "reflector", "dropper"] as const)("of the %s fits the window", async (worker) => {
+    await fc.assert(
+      fc.asyncProperty(
+        size,
+        window,
+        fc.nat(200_000),
+        settings,
+        async (memory, contextWindow, maxTokens, given) => {
+          const requests = await requestsOf(worker, memory, { contextWindow, maxTokens }, given);
+          expect(requests.length).toBeGreaterThan(0);
+          for (const { context, options } of requests) {
+            expect(tokensOf(context) + (options.maxTokens ?? 0)).toBeLessThanOrEqual(contextWindow);
+            expect(options.maxTokens).toBeGreaterThan(0);
+          }
+        },
+      ),
+      RUNS,
+    );
+  });
+
+  it("shows the observer something to read, and the newest of its memory with what is left out", async () => {
+    await fc.assert(
+      fc.asyncProperty(size, window, settings, async (memory, contextWindow, given) => {
+        const [request] = await requestsOf("observer", memory, { contextWindow }, given);
+        const text = promptOf(request);
+        expect(text).toContain("[Source entry id: ");
+        const [prior = ""] = text.split("## The session");
+        const shown = [...prior.matchAll(/^\[([0-9a-f]{12})\] \d{4}-/gm)].map(([, id]) => id);
+        const ids = observationsOf(memory).map(({ id }) => id);
+        expect(shown).toEqual(ids.slice(ids.length - shown.length));
+        const left = ids.length - shown.length;
+        if (left > 0)
+          expect(prior).toContain(`(${left} older line${left === 1 ? " is" : "s are"} left out here)`);
+      }),
+      RUNS,
+    );
+  });
+
+  it.each(["reflector", "dropper"] as const)(
+    "of the %s shows every active observation, once",
+    async (worker) => {
+      await fc.assert(
+        fc.asyncProperty(size, window, async (memory, contextWindow) => {
+          const requests = await requestsOf(worker, memory, { contextWindow }, { agentMaxTurns: 10_000 });
+          const shown = requests.flatMap((request) =>
+            [...promptOf(request).matchAll(/^\[([0-9a-f]{12})\] \d{4}-/gm)].map(([, id]) => id),
+          );
+          expect(shown).toEqual(observationsOf(memory).map(({ id }) => id));
+        }),
+        RUNS,
+      );
+    },
+  );
+});
+
+interface Request {
+  context: Context;
+  options: SimpleStreamOptions;
+}
+
+/** What a worker asks of a model that has nothing to say. */
+async function requestsOf(
+  worker: Worker,
+  memory: Size,
+  model: { contextWindow: number; maxTokens?: number },
+  given: Partial<Settings>,
+): Promise<Request[]> {
+  const requests: Request[] = [];
+  const access: ModelAccess = {
+    model: modelAt("", model),
+    stream(context, options) {
+      requests.push({ context, options });
+      const stream = createAssistantMessageEventStream();
+      stream.push({ type: "done", reason: "stop", message: DONE });
+      return stream;
+    },
+  };
+  const command = { type: "startRun", runId: "r", worker, failures: 0, emptyThroughId: null } as const;
+  const end = await JOBS[worker](worldOf(memory, given), command, access, new AbortController().signal);
+  expect(end.outcome).toBe("empty");
+  return requests;
+}
+
+const DONE: AssistantMessage = {
+  role: "assistant",
+  content: [{ type: "text", text: "done" }],
+  api: "openai-completions",
+  provider: "loopback",
+  model: "scripted",
+  usage: {
+    input: 0,
+    output: 0,
+    cacheRead: 0,
+    cacheWrite: 0,
+    totalTokens: 0,
+    cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
+  },
+  stopReason: "stop",
+  timestamp: 0,
+};
+
+function worldOf(memory: Size, given: Partial<Settings>): World {
+  const entries = entriesOf(memory);
+  const { session, lookup } = sessionOfEntries(entries);
+  const all = { ...DEFAULT_SETTINGS, observationsPoolTargetTokens: 1, ...given };
+  const state = { ...initialState(), session, settings: all };
+  return { state: () => state, lookup, now: () => Date.UTC(2026, 0, 16) } as World;
+}
+
+function entriesOf({ message, ...memory }: Size): EntryLike[] {
+  const entries: EntryLike[] = [];
+  const add = (fields: Record<string, unknown> & { type: string }) => {
+    const id = `e${entries.length}`;
+    entries.push(
+      Object.assign({ id, parentId: entries.at(-1)?.id ?? null, timestamp: "2026-01-15T12:00:00Z" }, fields),
+    );
+  };
+  const say = (content: string) => add({ type: "message", message: { role: "user", content } });
+  const record = (customType: string, data: object) =>
+    add({ type: "custom", customType, data: { ...data, coversUpToId: "e0" } });
+  say("Begin.");
+  record("om.observations.recorded", { observations: observationsOf({ ...memory, message }) });
+  const reflections = Array.from({ length: memory.reflections }, (_, n) =>
+    reflectionOf(textOf(n + 1000, memory.length)),
+  );
+  record("om.reflections.recorded", { reflections });
+  for (let n = 0; n < 3; n++) say(textOf(n, message));
+  return entries;
+}
+
+function observationsOf({ observations, length }: Size) {
+  return Array.from({ length: observations }, (_, n) => observationOf(textOf(n, length)));
+}
+
+/** About so many characters of one of the languages, or code. */
+function textOf(n: number, length: number): string {
+  const text = TEXTS[n % TEXTS.length] ?? "";
+  return `${n} ${text.repeat(Math.ceil(length / text.length)).slice(0, length)}`.trim();
+}
+
+function promptOf(request: Request | undefined): string {
+  const content = request?.context.messages[0]?.content;
+  return typeof content === "string" ? content : "";
+}
+
+function tokensOf({ systemPrompt, messages, tools }: Context): number {
+  const parts = [
+    systemPrompt ?? "",
+    JSON.stringify(tools?.[0]),
+    ...messages.map(({ content }) => String(content)),
+  ];
+  return parts.reduce((sum, part) => sum + estimateTextTokens(part), 0);
+}
