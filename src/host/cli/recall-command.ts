@@ -1,0 +1,55 @@
+import { Command, InvalidArgumentError } from "commander";
+import { recallFrom, renderRecall } from "../../reducers/recall.ts";
+import { EXIT, type Io, UsageError } from "./io.ts";
+import { LEAF_OPTION, loadBranch } from "./session-options.ts";
+
+interface RecallOptions {
+  page: number;
+  leaf?: string;
+  json?: boolean;
+}
+
+export function recallCommand(io: Io, exit: (code: number) => void): Command {
+  return new Command("recall")
+    .description("Show the exact source behind one memory id of a Pi session")
+    .argument("<file>", "a Pi session (.jsonl, versions 1 to 3), or - for standard input")
+    .argument("<id>", "the 12 hex digits at the start of a memory line")
+    .option("--page <n>", "which page of a long result", pageOf, 1)
+    .option(...LEAF_OPTION)
+    .option("--json", "one JSON object: the record and its sources, whole")
+    .action(async (file: string, id: string, options: RecallOptions) =>
+      exit(await recall(io, file, id, options)),
+    );
+}
+
+async function recall(io: Io, file: string, id: string, options: RecallOptions): Promise<number> {
+  const wanted = id
+    .trim()
+    .replace(/^\[|\]$/g, "")
+    .toLowerCase();
+  if (!/^[0-9a-f]{12}$/.test(wanted)) {
+    throw new UsageError(`${id}: a memory id is 12 hex digits, as at the start of a memory line`);
+  }
+  const branch = await loadBranch(io, file, options.leaf);
+  const recalled = recallFrom(branch.session, branch.lookup, wanted);
+  const isFound = recalled.observation !== undefined || recalled.reflection !== undefined;
+  if (options.json) {
+    io.line(JSON.stringify({ type: "recall", found: isFound, ...recalled }));
+    return isFound ? EXIT.ok : EXIT.difference;
+  }
+  const { text, page, pages } = renderRecall(recalled, { page: options.page });
+  if (!isFound) {
+    io.complain(text);
+    return EXIT.difference;
+  }
+  // The agent is told to call the tool again; a user turns pages differently.
+  io.line(pages === 1 ? text : text.replace(/\n\n\[Page \d+ of \d+\. [^\n]*\]$/, ""));
+  if (page < pages) io.line(`\nPage ${page} of ${pages}; --page ${page + 1} shows the next.`);
+  else if (pages > 1) io.line(`\nPage ${page} of ${pages}, the last.`);
+  return EXIT.ok;
+}
+
+function pageOf(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError("It must be a page's number, from 1 on.");
+  return Number(text);
+}

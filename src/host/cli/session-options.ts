@@ -1,0 +1,23 @@
+import type { EntryLookup } from "../../reducers/entry.ts";
+import { sessionOfEntries } from "../../reducers/session-of-entries.ts";
+import type { SessionState } from "../../reducers/session-state.ts";
+import type { Io } from "./io.ts";
+import { openSession } from "./replay-source.ts";
+import { badLineWords } from "./replay-summary.ts";
+
+export const LEAF_OPTION = [
+  "--leaf <id>",
+  "the branch that ends with this entry (default: the file's last entry)",
+] as const;
+
+/** A session file's branch, folded, with its entries by id. Lines that cannot be read are named on stderr. */
+export async function loadBranch(
+  io: Io,
+  file: string,
+  leaf: string | undefined,
+): Promise<{ session: SessionState; lookup: EntryLookup; file: string }> {
+  const source = await openSession(file, leaf);
+  const words = badLineWords(source.file, source.reading);
+  if (words !== undefined) io.complain(words);
+  return { ...sessionOfEntries(source.session.entries), file: source.file };
+}
