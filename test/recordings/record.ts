@@ -1,0 +1,79 @@
+import { copyFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { FAULTS } from "../../src/host/demo/chat-reply.ts";
+import { defaultObserver } from "../../src/host/demo/scripted-model.ts";
+import { lanesAtRest, prose, SMALL, type World, type WorldOptions, withPi } from "../pi/harness.ts";
+
+/**
+ * Makes the recordings in this folder anew, from a real Pi with a scripted model:
+ *
+ *   node test/recordings/record.ts
+ *
+ * They are the decisions of the day on which they were made. Make them anew only when a lane is meant to decide
+ * otherwise; a recording that no longer verifies is a finding.
+ */
+const SCENES: Readonly<Record<string, (name: string) => Promise<void>>> = {
+  "main-job": (name) => record(name, {}, talk(9)),
+
+  "failing-observer": (name) =>
+    record(
+      name,
+      {
+        script: { observer: (request, nth) => (nth <= 2 ? FAULTS.unauthorised() : defaultObserver(request)) },
+      },
+      async (world) => {
+        await talk(4)(world);
+        await world.pi.command("/om:run observer");
+        await talk(4)(world);
+      },
+    ),
+
+  "tree-navigation": (name) =>
+    record(name, {}, async (world) => {
+      await talk(5)(world);
+      const entries = await world.pi.entries();
+      const users = entries.filter(
+        (entry) => (entry.message as { role?: string } | undefined)?.role === "user",
+      );
+      await world.pi.command(`/test:tree ${users[2]?.id}`);
+      await talk(4)(world);
+    }),
+
+  reload: (name) =>
+    record(name, { script: { reflector: () => ({ text: "Nothing durable yet." }) } }, async (world) => {
+      await talk(5)(world);
+      await world.pi.command("/test:reload");
+      await talk(4)(world);
+    }),
+};
+
+function talk(turns: number): (world: World) => Promise<void> {
+  return async ({ pi }) => {
+    for (let turn = 1; turn <= turns; turn++) {
+      await pi.prompt(`Turn ${turn}: ${prose(250, turn)}`);
+      await lanesAtRest(pi);
+    }
+  };
+}
+
+async function record(
+  name: string,
+  options: WorldOptions,
+  act: (world: World) => Promise<void>,
+): Promise<void> {
+  const script = {
+    agent: (_request: unknown, nth: number) => ({ text: prose(700, nth) }),
+    ...options.script,
+  };
+  await withPi({ ...options, script, memory: { ...SMALL, debugLog: true } }, async (world) => {
+    await act(world);
+    await world.pi.stop();
+    const folder = join(world.pi.dirs.agent, "observational-memory", "debug");
+    const [file] = readdirSync(folder);
+    if (file === undefined) throw new Error(`nothing was recorded in ${folder}`);
+    copyFileSync(join(folder, file), join(import.meta.dirname, `${name}.ndjson`));
+    console.log(`${name}.ndjson`);
+  });
+}
+
+for (const [name, scene] of Object.entries(SCENES)) await scene(name);
