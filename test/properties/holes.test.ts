@@ -27,22 +27,25 @@ describe("source entries of a random branch", () => {
   });
 });
 
-describe("a compaction at the cut that Pi proposes", () => {
-  it("leaves each source entry in context, or observed, or counted as neither", () => {
+describe("a compaction", () => {
+  it("leaves each source entry in context, or observed, or counted as neither, at the cut that Pi proposes", () => {
     fc.assert(
       fc.property(randomConversation, fc.nat(4000), fc.nat(4000), (entries, keepRecent, gap) => {
         const plan = planAt(entries, keepRecent, gap);
+        if (plan) expect(plan.unobserved).toEqual(lostBy(entries, plan));
+      }),
+      RUNS,
+    );
+  });
+
+  it("does so at any cut at all, and says what is neither", () => {
+    fc.assert(
+      fc.property(randomConversation, fc.integer({ min: -2, max: 100 }), fc.nat(4000), (entries, at, gap) => {
+        const cut = at === -2 ? "" : (entries[at]?.id ?? "nowhere");
+        const plan = planCompaction(entries, cut, { compactionGapMaxTokens: gap });
         if (!plan) return;
-        const inContext = new Set(buildContextEntries(asPi(compacted(entries, plan))).map(({ id }) => id));
-        const covered = coveredThrough(entries);
-        const lost = sourcesOf(entries).filter(
-          ({ id }) => !inContext.has(id) && entries.findIndex((entry) => entry.id === id) > covered,
-        );
-        expect(plan.unobserved).toEqual({
-          entries: lost.length,
-          tokens: lost.reduce((sum, { tokens }) => sum + tokens, 0),
-        });
-        expect(plan.summary.includes("had not been observed")).toBe(lost.length > 0);
+        expect(plan.unobserved).toEqual(lostBy(entries, plan));
+        expect(plan.summary.includes("had not been observed")).toBe(plan.unobserved.entries > 0);
       }),
       RUNS,
     );
@@ -85,6 +88,14 @@ describe("a compaction at the cut that Pi proposes", () => {
 function planAt(entries: EntryLike[], keepRecentTokens: number, gap: number): CompactionPlan | undefined {
   const cut = proposedCut(entries, keepRecentTokens);
   return cut === undefined ? undefined : planCompaction(entries, cut, { compactionGapMaxTokens: gap });
+}
+
+/** What is neither in context after the compaction nor covered by observations. */
+function lostBy(entries: EntryLike[], plan: CompactionPlan): CompactionPlan["unobserved"] {
+  const inContext = new Set(buildContextEntries(asPi(compacted(entries, plan))).map(({ id }) => id));
+  const uncovered = new Set(entries.slice(coveredThrough(entries) + 1).map(({ id }) => id));
+  const lost = sourcesOf(entries).filter(({ id }) => !inContext.has(id) && uncovered.has(id));
+  return { entries: lost.length, tokens: lost.reduce((sum, { tokens }) => sum + tokens, 0) };
 }
 
 /** Whether every tool result that is in context follows its call there. */
