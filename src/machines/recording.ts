@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { memoryId } from "../reducers/memory-id.ts";
 import { CommandSchema } from "./commands.ts";
 import type { Step } from "./engine.ts";
 import { EngineEventSchema, RunFinishedSchema, UsageSchema } from "./events.ts";
@@ -62,8 +63,16 @@ export function decisionOf({ event, transitions, commands }: Step): Decision | u
 
 /**
  * One line of the file, with its line feed. Providers may echo a prompt in an error's text, so a failure's words are
- * left out; they decide nothing.
+ * left out; they decide nothing. And whatever should be an id or a name and reads like text, as a damaged session may
+ * have it, goes in as a digest, so that it still matches itself.
  */
 export function encodeLine(line: RecordingLine): string {
-  return `${JSON.stringify(line, (key, value) => (key === "message" ? "" : value))}\n`;
+  return `${JSON.stringify(line, withoutText)}\n`;
 }
+
+function withoutText(key: string, value: unknown): unknown {
+  if (key === "message") return "";
+  return typeof value === "string" && !NAME.test(value) ? `~${memoryId(value)}` : value;
+}
+
+const NAME = /^(?!\/)[\w.:+@/-]{0,80}$/;
