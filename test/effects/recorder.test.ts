@@ -15,6 +15,7 @@ import { createRecorder, type RecorderOptions } from "../../src/effects/recorder
 import { EVENT_VERSION } from "../../src/machines/events.ts";
 import type { RecordingLine } from "../../src/machines/recording.ts";
 import { parseRecordingLine } from "../../src/machines/recording-line.ts";
+import { runReplay } from "../support/run-replay.ts";
 import { type Schedule, schedule } from "../support/schedule.ts";
 
 const HEADER: RecordingLine = {
@@ -65,6 +66,12 @@ function openingOf(s: Schedule) {
 const linesOf = (path: string) => readFileSync(path, "utf8").trimEnd().split("\n").map(parseRecordingLine);
 const parts = () => readdirSync(dirname(file)).sort();
 
+function expectVerified(lines: readonly RecordingLine[]): void {
+  const { missingEvents, verification } = runReplay(lines).report;
+  expect(verification.difference).toBeUndefined();
+  expect({ missingEvents, unverified: verification.unverified }).toEqual({ missingEvents: 0, unverified: 0 });
+}
+
 async function work(s: Schedule, turns: number): Promise<void> {
   for (let turn = 0; turn < turns; turn++) {
     s.turn(700);
@@ -96,7 +103,7 @@ describe("the recorder", () => {
     });
   });
 
-  it("begins a new file at its size limit and keeps the last five", async () => {
+  it("begins a new file at its size limit, each replayable alone, and keeps the last five", async () => {
     const { s, recorder } = recorded({ maxBytes: 1500 });
     await work(s, 120);
     await recorder.close();
@@ -106,7 +113,11 @@ describe("the recorder", () => {
       expect(header).toEqual(HEADER);
       expect(keyframe?.type).toBe("keyframe");
       expect(opened).toMatchObject({ type: "session.opened", reason: "keyframe" });
+      expectVerified(linesOf(join(dirname(file), part)));
     }
+    // And all of them one after the other, as `cat` puts them together.
+    const inOrder = parts().toReversed();
+    expectVerified(inOrder.flatMap((part) => linesOf(join(dirname(file), part))));
   });
 
   it("appends to the file of a resumed session, mending a line that broke off", async () => {
@@ -130,6 +141,7 @@ describe("the recorder", () => {
     await recorder.close();
     const [header, keyframe, opened] = linesOf(file);
     expect([header?.type, keyframe?.type, opened?.type]).toEqual(["header", "keyframe", "session.opened"]);
+    expectVerified(linesOf(file));
     expect(warnings).toEqual([]);
   });
 

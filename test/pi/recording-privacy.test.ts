@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { type ChatRequest, freshToolResults } from "../../src/host/demo/scripted-model.ts";
 import { parseRecordingLine } from "../../src/machines/recording-line.ts";
-import { replay } from "../../src/machines/replay.ts";
 import { memoryId } from "../../src/reducers/memory-id.ts";
+import { runReplay } from "../support/run-replay.ts";
 import { lanesAtRest, SMALL, waitFor, withPi } from "./harness.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "memory-lanes-privacy-"));
@@ -180,14 +180,9 @@ describe("a recording", () => {
       expect(planted.filter((word) => text.includes(word))).toEqual([]);
       expect(text).not.toContain(dir);
 
-      const running = replay(lines);
-      for (;;) {
-        const next = running.next();
-        if (!next.done) continue;
-        expect(next.value.verification).toMatchObject({ unverified: 0 });
-        expect(next.value.verification.difference).toBeUndefined();
-        return;
-      }
+      const { verification } = runReplay(lines).report;
+      expect(verification.difference).toBeUndefined();
+      expect(verification).toMatchObject({ unverified: 0 });
     });
   });
 });

@@ -3,9 +3,10 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { RecordingLine } from "../../src/machines/recording.ts";
 import { parseRecordingLine } from "../../src/machines/recording-line.ts";
-import { type ReplayReport, type ReplayStep, replay } from "../../src/machines/replay.ts";
+import type { ReplayStep } from "../../src/machines/replay.ts";
 import { createRecordingSimulation } from "../../src/machines/simulated-recording.ts";
 import { createRunStatistics } from "../../src/machines/worker-model.ts";
+import { runReplay as run } from "../support/run-replay.ts";
 
 /** Every recording that lies in this folder, whoever put it there: this is how a user's becomes a regression test. */
 const FILES = globSync("*.ndjson", { cwd: import.meta.dirname }).sort();
@@ -15,16 +16,6 @@ function linesOf(file: string): RecordingLine[] {
     .trimEnd()
     .split("\n")
     .map(parseRecordingLine);
-}
-
-function run(lines: readonly RecordingLine[]): { steps: ReplayStep[]; report: ReplayReport } {
-  const steps: ReplayStep[] = [];
-  const running = replay(lines);
-  for (;;) {
-    const next = running.next();
-    if (next.done) return { steps, report: next.value };
-    steps.push(next.value);
-  }
 }
 
 it("has recordings of the main job, a failing worker, tree navigation and a reload", () => {

@@ -1,0 +1,13 @@
+import type { RecordingLine } from "../../src/machines/recording.ts";
+import { type ReplayReport, type ReplayStep, replay } from "../../src/machines/replay.ts";
+
+/** Replays lines to their end: all steps, and what was found. */
+export function runReplay(lines: Iterable<RecordingLine>): { steps: ReplayStep[]; report: ReplayReport } {
+  const steps: ReplayStep[] = [];
+  const running = replay(lines);
+  for (;;) {
+    const next = running.next();
+    if (next.done) return { steps, report: next.value };
+    steps.push(next.value);
+  }
+}
