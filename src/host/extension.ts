@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { registerEntryRenderers, settingsFiles, wantsQuiet } from "./entry-renderers.ts";
-import type { MemorySession, OpenMemory, PiHost } from "./runtime.ts";
+import type { MemorySession, OpenMemory } from "./runtime.ts";
 
 /**
  * The extension's entry. It is all that Pi loads at start-up, so it imports nothing: the engine (XState, RxJS,
@@ -17,15 +17,21 @@ export default function memoryLanes(pi: ExtensionAPI): void {
   function memory(ctx: ExtensionContext): Promise<MemorySession | undefined> {
     const holder = current;
     clearTimeout(holder.warmUp);
-    holder.opening ??= loadOpenMemory()
-      .then(({ openMemory, host }) =>
-        holder.closed ? undefined : openMemory(pi, ctx, holder.reason, () => !holder.closed, host),
-      )
-      .catch((error) => {
-        if (!holder.closed) tell(ctx, `Memory Lanes is off for this session: ${messageOf(error)}`);
-        return undefined;
-      });
+    holder.opening ??= open(holder, ctx).catch((error) => {
+      if (!holder.closed) tell(ctx, `Memory Lanes is off for this session: ${messageOf(error)}`);
+      return undefined;
+    });
     return holder.opening;
+  }
+
+  async function open(holder: Holder, ctx: ExtensionContext): Promise<MemorySession | undefined> {
+    const host = await import("@earendil-works/pi-coding-agent");
+    if (holder.closed) return undefined;
+    if (isTooOld(host.VERSION, ctx)) {
+      tell(ctx, `Memory Lanes needs Pi ${OLDEST_PI.join(".")} or newer; this is ${host.VERSION}.`);
+      return undefined;
+    }
+    return loadOpenMemory()(pi, ctx, holder.reason, () => !holder.closed, host);
   }
 
   /** Runs `act` after everything that came before it; the hook of Pi that calls this does not wait. */
@@ -54,7 +60,7 @@ export default function memoryLanes(pi: ExtensionAPI): void {
     // Clocks, the warning about settings and the footer need the engine, but Pi's first answer comes first.
     current.warmUp = setTimeout(() => enqueue(ctx, () => {}), WARM_UP_MS);
     current.warmUp.unref();
-    if (ctx.mode === "tui") lines.quiet = await wantsQuietLines(ctx);
+    if (ctx.mode === "tui") lines.quiet = await wantsQuietLines(ctx).catch(() => false);
   });
   pi.on("session_shutdown", async (event) => {
     const holder = current;
@@ -180,12 +186,22 @@ function completions<T extends { value: string }>(items: T[], prefix: string): T
  * loads it: Pi's loader would put every file through Babel, which blocks Pi for two seconds whenever its cache is cold.
  * The price is that `/reload` keeps the engine that is running; a changed checkout takes effect at the next start.
  */
-async function loadOpenMemory(): Promise<{ openMemory: OpenMemory; host: PiHost }> {
-  const host = await import("@earendil-works/pi-coding-agent");
+function loadOpenMemory(): OpenMemory {
   const source = new URL("./runtime.ts", import.meta.url);
   const engine = existsSync(source) ? source : new URL("../../dist/runtime.js", import.meta.url);
   const { openMemory }: { openMemory: OpenMemory } = createRequire(import.meta.url)(fileURLToPath(engine));
-  return { openMemory, host };
+  return openMemory;
+}
+
+const OLDEST_PI = [0, 87, 1] as const;
+
+/** Whether a Pi of this version, or one that offers this context, lacks what memory needs. */
+export function isTooOld(version: string, ctx: ExtensionContext): boolean {
+  if (typeof ctx.modelRegistry?.streamSimple !== "function") return true;
+  const numbers = version.match(/\d+/g)?.map(Number) ?? [];
+  if (numbers.length < OLDEST_PI.length) return false;
+  const place = OLDEST_PI.findIndex((number, at) => number !== numbers[at]);
+  return place >= 0 && (numbers[place] ?? 0) < (OLDEST_PI[place] ?? 0);
 }
 
 /** Whether the transcript is to show no ledger lines; Pi draws it before the engine has read the settings. */

@@ -210,10 +210,11 @@ export function openMemory(
           .toLowerCase(),
       );
       const rendered = renderRecall(recalled, { page, maxTokens });
+      // Pi before 1.0 knows of a tool's failure only when it throws.
+      if (!recalled.observation && !recalled.reflection) throw new Error(rendered.text);
       return {
         content: [{ type: "text" as const, text: rendered.text }],
         details: { id: recalled.id, page: rendered.page, pages: rendered.pages },
-        isError: !recalled.observation && !recalled.reflection,
       };
     },
 

@@ -16,6 +16,8 @@ export { lanesAtRest } from "../../src/host/demo/lanes-at-rest.ts";
 
 /** What a user passes to `pi -e`: this package's folder, or what the variable names, such as an unpacked tarball. */
 export const EXTENSION = process.env.PI_TEST_EXTENSION ?? resolve(import.meta.dirname, "../..");
+/** The Pi to test with: an installed package's folder, or unset the one that this project depends on. */
+const PI_DIR = process.env.PI_TEST_DIR;
 export const REMOTE_CONTROL = join(import.meta.dirname, "remote-control.ts");
 
 export type MemorySettings = Record<string, unknown>;
@@ -73,6 +75,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const dir = mkdtempSync(join(tmpdir(), "pi-memory-lanes-test-"));
   const model = await startScriptedModel(script);
   const launch: PiLaunch = {
+    ...(PI_DIR !== undefined && { piDir: PI_DIR }),
     ...rest,
     dir,
     modelUrl: model.url,
