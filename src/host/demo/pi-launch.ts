@@ -17,7 +17,7 @@ export interface PiLaunch {
   dir: string;
   /** Base URL of a scripted model. Unset: the model in `model` is one that the agent dir already knows. */
   modelUrl?: string;
-  /** `provider/id`. Unset: the scripted model. */
+  /** `provider/id`. Unset: the scripted model. Empty: the one that Pi chooses, if it knows any. */
   model?: string;
   contextWindow?: number;
   maxTokens?: number;
@@ -70,7 +70,7 @@ export function preparePi(launch: PiLaunch, modeArgs: readonly string[]): PiComm
   const args = [
     piBin(launch.piDir),
     ...modeArgs,
-    ...["--model", launch.model ?? SCRIPTED_MODEL],
+    ...(launch.model === "" ? [] : ["--model", launch.model ?? SCRIPTED_MODEL]),
     ...["--session-dir", dirs.sessions],
     ...(launch.session === undefined ? [] : ["--session", launch.session]),
     ...(launch.extensions ?? []).flatMap((path) => ["-e", path]),

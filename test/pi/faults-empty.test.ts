@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { defaultObserver } from "../../src/host/demo/scripted-model.ts";
+import { agent, expectNoErrors, laneState, notices, observations, warnings } from "./faults-support.ts";
+import { lanesAtRest, NEVER, openWorld, type World } from "./harness.ts";
+
+const THRESHOLD = 2000;
+/** A prompt and its answer; three of them pass the threshold. */
+const TURNS_PER_THRESHOLD = 3;
+const NOTHING = { text: "Nothing worth recording." };
+
+let world: World;
+let bays = 0;
+
+beforeAll(async () => {
+  world = await openWorld({
+    memory: { ...NEVER, observeAfterTokens: THRESHOLD, reflectAfterTokens: THRESHOLD },
+    script: { agent, observer: () => NOTHING, reflector: () => NOTHING },
+  });
+}, 60_000);
+afterAll(() => world.close());
+
+/** So many turns, each with a new trigger or two; what a run finds is known before the next one. */
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) {
+    await world.pi.prompt(`What is in bay ${++bays}?`);
+    await sleep(30);
+    await lanesAtRest(world.pi);
+  }
+}
+
+/** Tokens on a clock, as `/om:status` has it. */
+async function clock(name: "observe" | "reflect"): Promise<number> {
+  const said = (await world.pi.command("/om:status")).join("\n");
+  return Number(new RegExp(`^ +${name} +([\\d,]+) of`, "m").exec(said)?.[1]?.replaceAll(",", ""));
+}
+
+describe.sequential("a worker that finds nothing is asked once for each further threshold", {
+  timeout: 60_000,
+}, () => {
+  it("as observer, in one session and across /reload", async () => {
+    const { pi, model } = world;
+    const asked = () => model.by("observer").length;
+    await turns(3 * TURNS_PER_THRESHOLD);
+    expect(asked()).toBe(3);
+    expect(await laneState(world, "observer")).toBe("coolingDown");
+    for (let reload = 0; reload < 3; reload++) await pi.command("/test:reload");
+    await turns(TURNS_PER_THRESHOLD - 1);
+    expect(asked()).toBe(3);
+    await pi.command("/test:reload");
+    await turns(1);
+    expect(asked()).toBe(4);
+    expect(asked()).toBeLessThanOrEqual((await clock("observe")) / THRESHOLD);
+  });
+
+  it("as observer, once more when another process goes on, and no oftener", async () => {
+    const session = await world.pi.sessionFile();
+    const before = world.model.by("observer").length;
+    await world.pi.stop();
+    await world.restart({ session });
+    await turns(TURNS_PER_THRESHOLD - 1);
+    expect(world.model.by("observer").length - before).toBe(1);
+    await turns(TURNS_PER_THRESHOLD);
+    expect(world.model.by("observer").length - before).toBe(2);
+  });
+
+  it("as reflector, in one session and across /reload", async () => {
+    const { pi, model } = world;
+    await pi.newSession();
+    model.use({ observer: defaultObserver });
+    const asked = () => model.by("reflector").length;
+    await turns(2 * TURNS_PER_THRESHOLD);
+    const first = asked();
+    expect(first).toBeGreaterThan(0);
+    expect(first).toBeLessThanOrEqual((await clock("reflect")) / THRESHOLD);
+    await pi.command("/test:reload");
+    await turns(2 * TURNS_PER_THRESHOLD);
+    expect(asked()).toBeGreaterThan(first);
+    expect(asked()).toBeLessThanOrEqual((await clock("reflect")) / THRESHOLD);
+    expect((await observations(world)).length).toBeGreaterThan(2);
+  });
+
+  it("without a word to the user", () => {
+    expect(warnings(world)).toEqual([]);
+    expect(notices(world).filter((words) => /nothing/i.test(words))).toEqual([]);
+    expectNoErrors(world);
+  });
+});

@@ -1,0 +1,133 @@
+import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import type { PiProcess } from "../../src/host/demo/pi-process.ts";
+import {
+  type ChatRequest,
+  chunkBlocks,
+  defaultDropper,
+  defaultObserver,
+  defaultReflector,
+  freshToolResults,
+} from "../../src/host/demo/scripted-model.ts";
+import { foldLedger, parseSession, readClocks } from "../../src/index.ts";
+import { isSourceAt } from "../../src/reducers/branch.ts";
+import { OBSERVATIONS_RECORDED, type ObservationsRecorded } from "../../src/reducers/ledger-entries.ts";
+import { sessionOfEntries } from "../../src/reducers/session-of-entries.ts";
+import { expectNoErrors } from "./faults-support.ts";
+import { lanesAtRest, openWorld, prose, SMALL, type World } from "./harness.ts";
+
+const KILLS = 52;
+/** A cold computation is held against every so many resumed sessions: it costs the engine's start. */
+const CHECKED = 8;
+/** Of the time after Pi has answered: half of the kills come before the engine is loaded or while it is. */
+const LONGEST_MS = 900;
+
+/** Takes its time, so that kills find it at work. */
+function slowly(worker: (request: ChatRequest) => ReturnType<typeof defaultObserver>) {
+  return async (request: ChatRequest) => {
+    await sleep(Math.random() * 60);
+    return worker(request);
+  };
+}
+
+/** One turn after another until Pi is gone. */
+async function talk(pi: PiProcess, said: () => number): Promise<void> {
+  try {
+    for (;;) await pi.prompt(`What is in bay ${said()}?`);
+  } catch {
+    // That is how it ends.
+  }
+}
+
+describe("kill -9 at random moments", () => {
+  it("leaves a session that opens, with nothing observed twice, no range skipped and the clocks of a cold computation", {
+    timeout: 240_000,
+  }, async () => {
+    const world = await openWorld({
+      memory: SMALL,
+      script: {
+        agent: (_request, nth) => ({
+          text: prose(250, nth),
+          toolCalls: nth % 3 === 0 ? [{ name: "bash", arguments: { command: "echo ferries" } }] : [],
+        }),
+        observer: slowly(defaultObserver),
+        reflector: slowly(defaultReflector),
+        dropper: slowly(defaultDropper),
+      },
+    });
+    let bays = 0;
+    const bay = () => ++bays;
+    try {
+      await world.pi.prompt(`What is in bay ${bay()}?`);
+      const session = await world.pi.sessionFile();
+      for (let kill = 1; kill <= KILLS; kill++) {
+        const talking = talk(world.pi, bay);
+        await sleep(Math.random() * LONGEST_MS);
+        await world.pi.kill();
+        await talking;
+        await world.restart({ session });
+        expect(await world.pi.sessionFile()).toBe(session);
+        if (kill % CHECKED === 0) await expectColdClocks(world);
+      }
+      await world.pi.prompt("Is every bay still there?");
+      await lanesAtRest(world.pi);
+      await expectColdClocks(world);
+      expectWholeMemory(world, session);
+      expectNoErrors(world);
+    } finally {
+      await world.close();
+    }
+  });
+});
+
+/** What `/om:status` counts is what the file, read from its beginning, has. */
+async function expectColdClocks(world: World): Promise<void> {
+  const status = await lanesAtRest(world.pi);
+  const entries = parseSession(readFileSync(await world.pi.sessionFile(), "utf8"));
+  const clocks = readClocks(entries);
+  for (const [name, clock] of Object.entries({ ...clocks, since: clocks.sinceCompaction })) {
+    if (name === "sinceCompaction") continue;
+    expect(status).toMatch(new RegExp(`^ +${name} +${clock.toLocaleString("en-US")} (of|since)`, "m"));
+  }
+  const { activeObservations, reflections } = foldLedger(entries);
+  expect(status).toMatch(
+    new RegExp(`full +${activeObservations.length} active .*, ${reflections.length} reflection`),
+  );
+}
+
+function expectWholeMemory({ model }: World, session: string): void {
+  const text = readFileSync(session, "utf8");
+  for (const line of text.trimEnd().split("\n")) JSON.parse(line);
+  const entries = parseSession(text);
+  const place = new Map(entries.map(({ id }, at) => [id, at]));
+  const shown = new Set(
+    model
+      .by("observer")
+      .filter(({ body }) => freshToolResults(body).length === 0)
+      .flatMap(({ body }) => chunkBlocks(body).map(({ entryId }) => entryId)),
+  );
+  const { branch } = sessionOfEntries(entries).session;
+  const ids = new Set<string>();
+  let covered = -1;
+  let batches = 0;
+  for (const entry of entries) {
+    const { customType, data } = entry as { customType?: string; data?: ObservationsRecorded };
+    if (customType !== OBSERVATIONS_RECORDED || !data) continue;
+    batches++;
+    const through = place.get(data.coversUpToId) ?? -1;
+    expect(through).toBeGreaterThan(covered);
+    for (const { id, sourceEntryIds } of data.observations) {
+      expect(ids).not.toContain(id);
+      ids.add(id);
+      for (const source of sourceEntryIds) {
+        expect(place.get(source)).toBeGreaterThan(covered);
+        expect(place.get(source)).toBeLessThanOrEqual(through);
+      }
+    }
+    covered = through;
+  }
+  expect(batches).toBeGreaterThan(5);
+  const skipped = entries.filter(({ id }, at) => at <= covered && isSourceAt(branch, at) && !shown.has(id));
+  expect(skipped).toEqual([]);
+}
