@@ -1,0 +1,139 @@
+import { describe, expect, it } from "vitest";
+import { decisionOf, type RecordingLine } from "../../src/machines/recording.ts";
+import { createReplay, type ReplayReport } from "../../src/machines/replay.ts";
+import { runReplay } from "../support/run-replay.ts";
+import { type Schedule, schedule } from "../support/schedule.ts";
+
+const HEADER: RecordingLine = {
+  type: "header",
+  recording: 1,
+  version: "1.0.0",
+  pi: "1.6.0",
+  sessionId: "test",
+};
+const settings = { observeAfterTokens: 1000, reflectAfterTokens: 2000, compactAfterTokens: 5000 };
+
+/** What the recorder would have written of a schedule, from the step with this index on. */
+function linesOf({ steps }: Schedule, from = 0): RecordingLine[] {
+  return steps.slice(from).flatMap((step) => [step.event, decisionOf(step) ?? []].flat());
+}
+
+function busySchedule(): Schedule {
+  const s = schedule(settings);
+  for (let turn = 0; turn < 12; turn++) {
+    s.turn(600);
+    if (s.inFlight.length > 0) s.finish(turn % 3 === 2 ? "empty" : "recorded");
+  }
+  return s;
+}
+
+const verified = ({ missingEvents, verification }: ReplayReport) => ({
+  missingEvents,
+  unverified: verification.unverified,
+  difference: verification.difference?.number,
+});
+const ALL_WELL = { missingEvents: 0, unverified: 0, difference: undefined };
+
+describe("a replay", () => {
+  it("takes the same steps as the engine that was recorded", () => {
+    const s = busySchedule();
+    const { steps, report } = runReplay([HEADER, ...linesOf(s)]);
+    expect(steps).toMatchObject(s.steps);
+    expect(verified(report)).toEqual(ALL_WELL);
+    expect(report.verification.compared).toBe(s.steps.length);
+  });
+
+  it("goes on from a keyframe, wherever that was taken", () => {
+    const s = busySchedule();
+    for (let cut = 1; cut < s.steps.length; cut++) {
+      const whole = schedule(settings);
+      for (const { event } of s.steps.slice(1, cut)) whole.engine.dispatch(event);
+      const facts = s.steps
+        .slice(0, cut)
+        .flatMap(({ event }) => (event.type === "branch.extended" ? event.entries : []));
+      const last = s.steps[cut - 1]?.event;
+      if (!last) throw new Error("no event");
+      const { v, seq, at } = last;
+      const opened = { v, seq, at, type: "session.opened" as const, reason: "keyframe", sessionId: "test" };
+      const lines: RecordingLine[] = [
+        HEADER,
+        whole.engine.keyframe(),
+        { ...opened, settings: s.engine.state.settings, branch: facts },
+        ...linesOf(s, cut),
+      ];
+      expect(verified(runReplay(lines).report)).toEqual(ALL_WELL);
+    }
+  });
+
+  it("counts on over several openings of a session", () => {
+    const lines = [HEADER, ...linesOf(busySchedule()), HEADER, ...linesOf(busySchedule())];
+    const { steps, report } = runReplay(lines);
+    expect(steps.map(({ number }) => number)).toEqual(steps.map((_, index) => index + 1));
+    expect(verified(report)).toEqual(ALL_WELL);
+  });
+
+  it("names the first difference with the five events that led to it", () => {
+    const s = busySchedule();
+    const lines = linesOf(s);
+    const at = lines.findLastIndex(({ type }) => type === "decision");
+    const line = lines[at];
+    if (line?.type !== "decision") throw new Error("no decision");
+    const edited = { ...line, commands: [{ type: "abortRun" as const, runId: "observer-1" }] };
+    const { difference } = runReplay([HEADER, ...lines.with(at, edited)]).report.verification;
+    expect(difference).toMatchObject({
+      number: line.seq,
+      event: { seq: line.seq },
+      expected: { transitions: line.transitions, commands: edited.commands },
+      actual: { transitions: line.transitions, commands: line.commands },
+    });
+    expect(difference?.lastEvents.map(({ number }) => number)).toEqual(
+      [4, 3, 2, 1, 0].map((before) => line.seq - before),
+    );
+  });
+
+  it("says how many events are missing, and compares nothing after them", () => {
+    const s = busySchedule();
+    const lines = [HEADER, ...linesOf(s)];
+    const at = lines.findIndex((line) => "seq" in line && line.seq === 9 && line.type !== "decision");
+    const { report } = runReplay(lines.toSpliced(at, 1));
+    expect(report.missingEvents).toBe(1);
+    expect(report.verification.unverified).toBe(s.steps.length - 9);
+    const headless = runReplay(linesOf(s, 3)).report;
+    expect(headless.missingEvents).toBe(1);
+    expect(headless.verification.compared).toBe(0);
+  });
+
+  it("does not judge the event before a line that could not be read", () => {
+    const s = busySchedule();
+    const lines = linesOf(s);
+    const at = lines.findIndex(({ type }) => type === "decision");
+    const replay = createReplay();
+    for (const [index, line] of lines.entries()) {
+      if (index === at) replay.lostLine();
+      else replay.take(line);
+    }
+    expect(verified(replay.end())).toEqual({ ...ALL_WELL, unverified: 1 });
+  });
+
+  it("takes a last line that broke off for normal", () => {
+    const s = busySchedule();
+    const lines = linesOf(s);
+    const at = lines.findLastIndex(({ type }) => type === "decision");
+    const replay = createReplay();
+    for (const line of lines.slice(0, at)) replay.take(line);
+    expect(verified(replay.end({ truncated: true }))).toEqual(ALL_WELL);
+  });
+
+  it("reads lines as they are written, to the same end", () => {
+    const lines = [HEADER, ...linesOf(busySchedule())];
+    const replay = createReplay();
+    for (const line of lines) replay.read(JSON.stringify(line));
+    expect(replay.end()).toEqual(runReplay(lines).report);
+  });
+
+  it("names the event at which a reducer or a machine throws", () => {
+    const s = schedule(settings);
+    const broken = { ...s.steps[0]?.event, branch: undefined } as unknown as RecordingLine;
+    expect(() => runReplay([broken])).toThrow(/^event 1 \(session.opened\) could not be replayed: /);
+  });
+});
