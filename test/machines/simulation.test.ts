@@ -1,0 +1,217 @@
+import { describe, expect, it } from "vitest";
+import { decisionOf, type RecordingLine } from "../../src/machines/recording.ts";
+import type { ReplayStep } from "../../src/machines/replay.ts";
+import { createRecordingSimulation } from "../../src/machines/simulated-recording.ts";
+import { createSessionReplay, type SessionReplayOptions } from "../../src/machines/simulated-session.ts";
+import { createTune, gridOf } from "../../src/machines/tune.ts";
+import { createRunStatistics, DEFAULT_MODEL, type WorkerModel } from "../../src/machines/worker-model.ts";
+import type { Settings } from "../../src/reducers/settings.ts";
+import { type PlainSession, plainSession } from "../support/plain-session.ts";
+import { runReplay } from "../support/run-replay.ts";
+import { schedule } from "../support/schedule.ts";
+
+const HEADER: RecordingLine = {
+  type: "header",
+  recording: 1,
+  version: "1.0.0",
+  pi: "1.6.0",
+  sessionId: "test",
+};
+
+/** Prompts of a thousand tokens each, half a minute apart. */
+function talk(prompts: number, session: PlainSession = plainSession()): PlainSession {
+  for (let n = 0; n < prompts; n++) session.wait(30).user(500).assistant(500);
+  return session;
+}
+
+function replaySession({ entries }: PlainSession, options: SessionReplayOptions = {}) {
+  const replay = createSessionReplay(entries, options);
+  const steps = [...replay.steps()];
+  return { steps, counts: replay.counts };
+}
+
+const runsOf = (steps: readonly ReplayStep[]) =>
+  steps.flatMap(({ event, modelled }) =>
+    event.type === "run.finished" ? [`${event.worker} ${event.outcome}${modelled ? " ~" : ""}`] : [],
+  );
+const compactionsOf = (steps: readonly ReplayStep[]) =>
+  steps.flatMap(({ event, modelled }) =>
+    event.type === "compaction.finished" ? [{ modelled, folded: event.folded }] : [],
+  );
+
+describe("a plain session", () => {
+  it("without memory shows the lanes at work on modelled results", () => {
+    const { steps, counts } = replaySession(talk(45));
+    expect(runsOf(steps)).toEqual([
+      "observer recorded ~",
+      "observer recorded ~",
+      "reflector recorded ~",
+      "observer recorded ~",
+      "observer recorded ~",
+      "reflector recorded ~",
+    ]);
+    expect(counts.observer).toEqual({ recorded: 0, modelled: 4, noTrace: 0 });
+    expect(steps.map(({ number }) => number)).toEqual(steps.map((_, index) => index + 1));
+  });
+
+  it("is compacted when the lane asks for it, keeping what Pi keeps", () => {
+    const { steps, counts } = replaySession(talk(90));
+    expect(compactionsOf(steps)).toEqual([{ modelled: true, folded: true }]);
+    expect(counts.compaction.modelled).toBe(1);
+    const done = steps.find(({ event }) => event.type === "compaction.finished");
+    expect(done?.lanes.compaction).toBe("coolingDown");
+  });
+
+  it("answers a run with the ledger entry that the file has for it", () => {
+    const session = talk(10);
+    const covers = session.tip;
+    session.wait(5).observed(covers);
+    const { steps, counts } = replaySession(talk(3, session));
+    expect(counts.observer).toEqual({ recorded: 1, modelled: 0, noTrace: 0 });
+    expect(runsOf(steps)).toEqual(["observer recorded"]);
+    const run = steps.find(({ event }) => event.type === "run.finished")?.event;
+    expect(run).toMatchObject({ runId: "observer-1", throughId: covers, durationMs: 6000 });
+  });
+
+  it("with memory takes a run without a trace for one that found nothing", () => {
+    const session = talk(10);
+    session.wait(3600).observed("e4");
+    const { steps, counts } = replaySession(talk(1, session));
+    expect(counts.observer).toEqual({ recorded: 0, modelled: 0, noTrace: 1 });
+    expect(runsOf(steps)).toEqual(["observer empty ~"]);
+    expect(steps.at(-1)?.state.session.ledger.counts.observations).toBe(1);
+  });
+
+  it("under other settings leaves out what these would not have led to", () => {
+    const session = talk(10);
+    session.wait(5).observed(session.tip);
+    talk(30, session);
+    const { steps, counts } = replaySession(session, { patch: { observeAfterTokens: 35_000 } });
+    expect(counts.observer).toEqual({ recorded: 0, modelled: 1, noTrace: 0 });
+    expect(
+      steps.some(
+        ({ event }) => event.type === "branch.extended" && event.entries.some(({ id }) => id === "e21"),
+      ),
+    ).toBe(false);
+  });
+
+  it("gives the same steps each time", () => {
+    const text = () =>
+      JSON.stringify(replaySession(talk(90)).steps.map(({ event, lanes }) => [event, lanes]));
+    expect(text()).toBe(text());
+  });
+});
+
+/** A recorded session: prompts of a thousand tokens, each run answered before the next. */
+function recordedSession(prompts: number): { lines: RecordingLine[]; model: WorkerModel } {
+  const s = schedule({ observeAfterTokens: 2000, reflectAfterTokens: 4000, compactAfterTokens: 1_000_000 });
+  for (let n = 0; n < prompts; n++) {
+    s.wait(30_000);
+    s.tell({ type: "agent.started" });
+    s.turn(1000);
+    s.settle();
+    s.wait(1000);
+    while (s.inFlight.length > 0) s.finish("recorded");
+  }
+  const lines = [HEADER, ...s.steps.flatMap((step) => [step.event, decisionOf(step) ?? []].flat())];
+  const statistics = createRunStatistics();
+  for (const step of runReplay(lines).steps) statistics.take(step);
+  return { lines, model: statistics.model() };
+}
+
+function simulate({ lines, model }: ReturnType<typeof recordedSession>, patch: Partial<Settings>) {
+  const simulation = createRecordingSimulation({ patch, model });
+  const steps = [...lines.flatMap(simulation.take), ...simulation.finish()];
+  return { steps, counts: simulation.counts };
+}
+
+describe("a recording under other settings", () => {
+  it("takes over every recorded result as long as the schedules agree", () => {
+    const { steps, counts } = simulate(recordedSession(12), { compactAfterTokens: 2_000_000 });
+    expect(counts).toMatchObject({
+      observer: { recorded: 6, modelled: 0 },
+      reflector: { recorded: 3, modelled: 0 },
+    });
+    expect(steps.filter(({ modelled }) => modelled)).toEqual([]);
+  });
+
+  it("models what differs on the recorded runs of that worker", () => {
+    const recorded = recordedSession(12);
+    expect(recorded.model.observer).toMatchObject({ measuredRuns: 6, tokensPerRecord: 100 });
+    const { steps, counts } = simulate(recorded, { observeAfterTokens: 4000 });
+    expect(counts.observer).toEqual({ recorded: 0, modelled: 3, noTrace: 0 });
+    expect(steps.filter(({ event, modelled }) => event.type === "run.finished" && !modelled)).toEqual([]);
+  });
+
+  it("runs nothing when they say passive, and keeps the conversation", () => {
+    const recorded = recordedSession(12);
+    const { steps } = simulate(recorded, { passive: true });
+    expect(runsOf(steps)).toEqual([]);
+    expect(steps.at(-1)?.state.session.branch.length).toBe(12);
+  });
+
+  it("lets modelled runs end with the session that they run in", () => {
+    const recorded = recordedSession(4);
+    const seq = recorded.lines.filter(({ type }) => type !== "decision").length;
+    const at =
+      recorded.lines.map((line) => ("at" in line ? line.at : "")).findLast((time) => time !== "") ?? "";
+    const closed = { v: 1 as const, seq, at, type: "session.closed" as const, reason: "quit" };
+    const slow = { ...recorded.model, observer: { ...DEFAULT_MODEL.observer, durationMs: 1e9 } };
+    const { steps } = simulate(
+      { lines: [...recorded.lines, closed], model: slow },
+      { observeAfterTokens: 3000 },
+    );
+    expect(runsOf(steps)).toEqual(["observer aborted ~"]);
+  });
+});
+
+describe("tuning", () => {
+  const grid = gridOf([5000, 10_000], [20_000], [81_000]);
+
+  it("makes every combination once, in rising order", () => {
+    expect(gridOf([2, 1, 2], [3], [5, 4])).toEqual([
+      { observeAfterTokens: 1, reflectAfterTokens: 3, compactAfterTokens: 4 },
+      { observeAfterTokens: 1, reflectAfterTokens: 3, compactAfterTokens: 5 },
+      { observeAfterTokens: 2, reflectAfterTokens: 3, compactAfterTokens: 4 },
+      { observeAfterTokens: 2, reflectAfterTokens: 3, compactAfterTokens: 5 },
+    ]);
+  });
+
+  it("counts runs, what they read and cost, and what stays unobserved", () => {
+    const tune = createTune({ grid, model: DEFAULT_MODEL, price: { input: 1, output: 5 } });
+    tune.takeSession(talk(40).entries);
+    const [often, seldom] = tune.rows();
+    expect(often?.runs.observer).toBe(8);
+    expect(seldom?.runs.observer).toBe(4);
+    expect(often?.sourceTokensRead).toBe(40_000);
+    expect(often?.longestUnobserved).toBeLessThan(seldom?.longestUnobserved ?? 0);
+    expect(often?.usage.cost).toBeGreaterThan(seldom?.usage.cost ?? Number.POSITIVE_INFINITY);
+    expect([often?.best, seldom?.best]).toEqual([true, true]);
+  });
+
+  it("counts what compactions cut that nobody had observed", () => {
+    const never = gridOf([1_000_000], [1_000_000], [40_000]);
+    const tune = createTune({ grid: never, patch: { compactionGapMaxTokens: 0 }, model: DEFAULT_MODEL });
+    tune.takeSession(talk(50).entries);
+    const [row] = tune.rows();
+    expect(row).toMatchObject({ compactions: 1, cutUnobserved: 20_000 });
+  });
+
+  it("marks rows that come out the same alike", () => {
+    const tune = createTune({ grid: gridOf([5000, 6000], [20_000], [81_000]), model: DEFAULT_MODEL });
+    // Prompts of ten thousand tokens pass both thresholds at once.
+    const session = plainSession();
+    for (let n = 0; n < 5; n++) session.wait(60).user(5000).assistant(5000);
+    tune.takeSession(session.entries);
+    const rows = tune.rows();
+    expect(rows.map(({ best }) => best)).toEqual([true, true]);
+  });
+
+  it("adds up several files", () => {
+    const tune = createTune({ grid, model: DEFAULT_MODEL });
+    tune.takeSession(talk(20).entries);
+    tune.open();
+    tune.takeSession(talk(20).entries);
+    expect(tune.rows()[1]?.runs.observer).toBe(4);
+  });
+});
