@@ -1,0 +1,87 @@
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { Command } from "commander";
+import { loadSettings, type SettingsProblem } from "../settings.ts";
+import { checkExtension, isProjectTrusted } from "./doctor/extension-check.ts";
+import { type Finding, findingsOf, type Surroundings } from "./doctor/finding.ts";
+import { checkModel } from "./doctor/model-check.ts";
+import { checkPi, findPi } from "./doctor/pi-check.ts";
+import { checkSessions } from "./doctor/session-check.ts";
+import { EXIT, type Io } from "./io.ts";
+import { count } from "./words.ts";
+
+export function doctorCommand(io: Io, exit: (code: number) => void): Command {
+  return new Command("doctor")
+    .description("Check Pi, the extension, settings, model and the latest sessions, and say what to do")
+    .option("--json", "NDJSON, a finding a line, as docs/replay.md describes it")
+    .action(async (options: { json?: boolean }) => exit(await examine(io, options)));
+}
+
+async function examine(io: Io, { json = false }: { json?: boolean }): Promise<number> {
+  const findings = await allFindings(surroundings());
+  for (const finding of findings) {
+    if (json) io.line(JSON.stringify(finding));
+    else for (const line of linesOf(io, finding)) io.line(line);
+  }
+  const errors = findings.filter(({ level }) => level === "error").length;
+  const warnings = findings.filter(({ level }) => level === "warning").length;
+  if (!json) {
+    io.line("");
+    io.line(
+      errors + warnings === 0
+        ? io.paint("green", "All is well.")
+        : `${count(errors, "error")}, ${count(warnings, "warning")}.`,
+    );
+  }
+  return errors > 0 ? EXIT.difference : EXIT.ok;
+}
+
+/** Pi's agent directory and the working directory, as Pi would see them here. */
+function surroundings(): Surroundings {
+  const home = homedir();
+  const agentDir = process.env.PI_CODING_AGENT_DIR ?? join(home, ".pi", "agent");
+  return { home, agentDir: agentDir.replace(/^~(?=$|[\\/])/, home), cwd: process.cwd(), env: process.env };
+}
+
+async function allFindings(around: Surroundings): Promise<Finding[]> {
+  const { agentDir, cwd, env } = around;
+  const pi = findPi(around);
+  const projectTrusted = isProjectTrusted(around);
+  const { settings, problems } = loadSettings({ agentDir, cwd, configDirName: ".pi", projectTrusted, env });
+  return [
+    ...checkPi(around, pi),
+    ...checkExtension(around, projectTrusted),
+    ...settingsFindings(problems, settings.passive),
+    ...(await checkModel(around, settings, pi)),
+    ...checkSessions(around, settings),
+  ];
+}
+
+function settingsFindings(problems: readonly SettingsProblem[], passive: boolean): Finding[] {
+  const finding = findingsOf("settings");
+  const findings = problems.map(({ key, file, message }) =>
+    finding(
+      "warning",
+      `${key} in ${file} ${message}`,
+      `mend it in ${file}; docs/configuration.md lists what each key takes`,
+    ),
+  );
+  if (passive) {
+    const advice = 'set "passive": false, or unset PI_OBSERVATIONAL_MEMORY_PASSIVE';
+    findings.push(finding("note", "memory is passive: no worker runs by itself", advice));
+  }
+  return findings.length > 0 ? findings : [finding("ok", "settings are fine")];
+}
+
+const MARKS = {
+  ok: { mark: "✓", style: "green" },
+  note: { mark: "·", style: "gray" },
+  warning: { mark: "!", style: "yellow" },
+  error: { mark: "✗", style: "red" },
+} as const;
+
+function linesOf(io: Io, { check, level, message, advice }: Finding): string[] {
+  const { mark, style } = MARKS[level];
+  const line = `${io.paint(style, mark)} ${check.padEnd(9)}  ${message}`;
+  return advice === undefined ? [line] : [line, `${" ".repeat(13)}→ ${advice}`];
+}

@@ -1,0 +1,85 @@
+import { existsSync, globSync, readFileSync, statSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { clocksOf } from "../../../reducers/clocks.ts";
+import { isVisibleMemoryStale } from "../../../reducers/projections.ts";
+import { readSessionFile, SessionFileError } from "../../../reducers/session-file.ts";
+import { sessionOfEntries } from "../../../reducers/session-of-entries.ts";
+import type { Settings } from "../../../reducers/settings.ts";
+import { count, grouped } from "../words.ts";
+import { asRecord, asText, readJson } from "./files.ts";
+import { type Finding, findingsOf, type Surroundings } from "./finding.ts";
+
+const finding = findingsOf("sessions");
+const LATEST = 5;
+/** So many thresholds behind, the observer has not just been unlucky with the moment. */
+const FAR_BEHIND = 3;
+
+/** The health of the ledger in the sessions written last. */
+export function checkSessions(around: Surroundings, settings: Settings): Finding[] {
+  const files = latestSessions(sessionsDir(around));
+  if (files.length === 0) return [finding("note", `there are no sessions yet in ${sessionsDir(around)}`)];
+  return files.flatMap((file) => checkSession(file, settings));
+}
+
+function sessionsDir({ agentDir, cwd, env }: Surroundings): string {
+  const set =
+    env.PI_CODING_AGENT_SESSION_DIR ?? asText(asRecord(readJson(join(agentDir, "settings.json"))).sessionDir);
+  return set === undefined ? join(agentDir, "sessions") : resolve(cwd, set);
+}
+
+function latestSessions(dir: string): string[] {
+  if (!existsSync(dir)) return [];
+  return globSync("**/*.jsonl", { cwd: dir })
+    .map((name) => join(dir, name))
+    .map((file) => ({ file, at: statSync(file).mtimeMs }))
+    .sort((a, b) => b.at - a.at)
+    .slice(0, LATEST)
+    .map(({ file }) => file);
+}
+
+function checkSession(file: string, settings: Settings): Finding[] {
+  const name = basename(file);
+  try {
+    return judge(name, readFileSync(file, "utf8"), settings);
+  } catch (error) {
+    if (!(error instanceof SessionFileError)) throw error;
+    return [finding("warning", `${name}: ${error.message}`, "Pi cannot open it either; move it away")];
+  }
+}
+
+function judge(name: string, text: string, settings: Settings): Finding[] {
+  const { entries, problems } = readSessionFile(text);
+  const { session } = sessionOfEntries(entries);
+  const { branch, ledger } = session;
+  const { observe } = clocksOf(branch, ledger);
+  const { counts, ignored } = ledger;
+  const findings: Finding[] = [];
+  const complain = (message: string, advice: string) =>
+    findings.push(finding("warning", `${name}: ${message}`, advice));
+
+  if (problems.length > 0) {
+    const advice = "nothing to do: Pi passes over such lines, and so does memory";
+    complain(
+      `${count(problems.length, "line")} cannot be read, the first is line ${problems[0]?.line}`,
+      advice,
+    );
+  }
+  if (ignored.malformed > 0) {
+    const advice = "it was written by something else; what it covered is observed again";
+    complain(`${count(ignored.malformed, "memory record")} cannot be read`, advice);
+  }
+  if (counts.observations > 0 && observe > FAR_BEHIND * settings.observeAfterTokens) {
+    const advice = "see /om:status for the observer's failures, or replay this file";
+    complain(`the observer is far behind: ${grouped(observe)} tokens are unobserved`, advice);
+  }
+  if (isVisibleMemoryStale(ledger)) {
+    const advice = "the next compaction of ours shows it again: /compact in Pi";
+    complain("a later compaction was not ours, so that the agent does not see its memory", advice);
+  }
+  const memory =
+    counts.observations === 0
+      ? "no memory"
+      : `${count(counts.active, "active observation")}, ${count(counts.reflections, "reflection")}`;
+  const state = `${name}: ${count(entries.length, "entry", "entries")}, ${memory}, ${grouped(observe)} tokens unobserved`;
+  return findings.length > 0 ? findings : [finding("ok", state)];
+}
