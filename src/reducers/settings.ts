@@ -17,7 +17,7 @@ export const SettingsSchema = z.object({
   observerChunkMaxTokens: tokens()
     .optional()
     .describe(
-      "Cap on one observer run's input, in tokens. Unset: 20 % of the memory model's context window, or 60000 when the window is unknown.",
+      "Cap on one observer run's input, in tokens. Unset: 20 % of the memory model's context window, or 60000 when the window is unknown. Never more than the window has room for.",
     ),
   compactAfterTokens: tokens()
     .default(81_000)
@@ -61,7 +61,7 @@ export const SettingsSchema = z.object({
   agentMaxTokens: tokens()
     .optional()
     .describe(
-      "Output tokens that a worker asks for per request. Unset: the model's own limit, at most 8192.",
+      "Output tokens that a worker asks for per request. Unset: the model's own limit, at most 8192. Never more than a third of the window.",
     ),
   workerTimeoutMs: z
     .int()
