@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import packageJson from "../../../package.json" with { type: "json" };
+import { doctorCommand } from "./doctor-command.ts";
 import { inspectCommand } from "./inspect.ts";
 import { createIo, EXIT, type Io, UsageError } from "./io.ts";
 import { recallCommand } from "./recall-command.ts";
@@ -14,20 +15,24 @@ const SUBCOMMANDS: readonly ((io: Io, exit: (code: number) => void) => Command)[
   tuneCommand,
   viewCommand,
   recallCommand,
+  doctorCommand,
 ];
 
 /**
  * The `memory-lanes` command: runs it with the arguments after the program's name and resolves to the exit code. 0: all
  * is well; 1: a difference or a finding; 2: the user has something to put right, and one line on stderr says what.
  */
-export async function main(args: readonly string[]): Promise<number> {
-  const io = createIo();
+export async function main(args: readonly string[], io: Io = createIo()): Promise<number> {
   let exitCode: number = EXIT.ok;
   const program = new Command("memory-lanes")
     .exitOverride()
     .description("Looks into the memory of Pi sessions: replay, question, tune and read it.")
     .version(packageJson.version)
-    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "memory-lanes: ")) });
+    .configureOutput({
+      writeOut: (text) => io.line(text.trimEnd()),
+      writeErr: (text) => io.complain(text.trimEnd()),
+      outputError: (text, write) => write(text.replace(/^error: /, "memory-lanes: ")),
+    });
   for (const subcommand of SUBCOMMANDS) {
     program.addCommand(
       subcommand(io, (code) => {
