@@ -1,43 +1,20 @@
-import { spawn, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { FindingSchema } from "../../src/host/cli/doctor/finding.ts";
 import { ReplayOutputSchema } from "../../src/host/cli/replay-json.ts";
 import { TuneLineSchema } from "../../src/host/cli/tune-command.ts";
-import { plainSession } from "../support/plain-session.ts";
+import { plainSession, SESSION_HEADER } from "../support/plain-session.ts";
+import { BIN, linesOf, type Result, ROOT, run, start } from "../support/run-cli.ts";
 
-const ROOT = resolve(import.meta.dirname, "../..");
-const BIN = join(ROOT, "src/host/bin.js");
 const RECORDING = join(ROOT, "test/recordings/main-job.ndjson");
-const SESSION_HEADER = {
-  type: "session",
-  version: 3,
-  id: "s",
-  timestamp: "2026-01-15T09:00:00.000Z",
-  cwd: "/",
-};
 
 let dir: string;
 beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), "memory-lanes-cli-"));
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
-
-function run(
-  args: readonly string[],
-  { input = "", env = {} }: { input?: string; env?: Record<string, string> } = {},
-) {
-  const { stdout, stderr, status } = spawnSync(process.execPath, [BIN, ...args], {
-    cwd: dir,
-    input,
-    encoding: "utf8",
-    env: { ...process.env, TZ: "UTC", NO_COLOR: "1", FORCE_COLOR: "0", ...env },
-    maxBuffer: 64 * 1024 * 1024,
-  });
-  return { out: stdout, err: stderr, code: status };
-}
 
 function put(name: string, text: string): string {
   const file = join(dir, name);
@@ -49,11 +26,10 @@ function putSession(name: string, entries: readonly object[], header: object = S
   return put(name, `${[header, ...entries].map((line) => JSON.stringify(line)).join("\n")}\n`);
 }
 
-const linesOf = (text: string) => text.trimEnd().split("\n");
 const parsed = (text: string) => linesOf(text).map((line) => ReplayOutputSchema.parse(JSON.parse(line)));
 
 /** One line on stderr that says what is wrong, and exit code 2. */
-function expectRefusal(result: ReturnType<typeof run>, words: RegExp): void {
+function expectRefusal(result: Result, words: RegExp): void {
   expect(result.out).toBe("");
   expect(linesOf(result.err)).toHaveLength(1);
   expect(result.err).toMatch(words);
@@ -61,21 +37,24 @@ function expectRefusal(result: ReturnType<typeof run>, words: RegExp): void {
 }
 
 describe("memory-lanes", () => {
-  it("names its subcommands, each of which has help and JSON", () => {
-    const { out, code } = run(["--help"]);
+  it("names its subcommands, each of which has help and JSON", async () => {
+    const { out, code } = await run(["--help"]);
     expect(code).toBe(0);
     for (const name of ["replay", "tune", "view", "recall", "doctor"]) {
       expect(out).toMatch(new RegExp(`^ {2}${name}\\b`, "m"));
-      const help = run([name, "--help"]);
+      const help = await run([name, "--help"]);
       expect(help.code).toBe(0);
       expect(help.out).toContain("--json");
     }
   });
 
-  it("refuses what it does not know in one line", () => {
-    expectRefusal(run(["fold"]), /unknown command 'fold'/);
-    expectRefusal(run(["replay"]), /missing required argument/);
-    expectRefusal(run(["replay", RECORDING, "--lane", "fast"]), /lanes are observer, reflect and compaction/);
+  it("refuses what it does not know in one line", async () => {
+    expectRefusal(await run(["fold"]), /unknown command 'fold'/);
+    expectRefusal(await run(["replay"]), /missing required argument/);
+    expectRefusal(
+      await run(["replay", RECORDING, "--lane", "fast"]),
+      /lanes are observer, reflect and compaction/,
+    );
   });
 
   it("ends without a word when its reader has seen enough", async () => {
@@ -91,8 +70,8 @@ describe("memory-lanes", () => {
 });
 
 describe("replay", () => {
-  it("prints a line for each event that changed anything, and what it came to", () => {
-    const { out, err, code } = run(["replay", RECORDING]);
+  it("prints a line for each event that changed anything, and what it came to", async () => {
+    const { out, err, code } = await run(["replay", RECORDING]);
     expect({ err, code }).toEqual({ err: "", code: 0 });
     expect(out).toMatch(
       /^ +7 {2}\S+ {2}branch\.extended .* >due 1,944\/1,500 +idle 1,944\/3,000 +idle 1,944\/8,000$/m,
@@ -102,27 +81,29 @@ describe("replay", () => {
     );
   });
 
-  it("shows one lane, a range, or everything", () => {
-    const lane = run(["replay", RECORDING, "--lane", "compaction", "--json"]).out;
+  it("shows one lane, a range, or everything", async () => {
+    const lane = (await run(["replay", RECORDING, "--lane", "compaction", "--json"])).out;
     const steps = parsed(lane).filter((line) => line.type === "step");
     expect(steps.map(({ number }) => number)).toEqual([51, 53, 54, 56]);
     expect(steps.every(({ lanes }) => Object.keys(lanes).join() === "compaction")).toBe(true);
-    const range = parsed(run(["replay", RECORDING, "--all", "--from", "5", "--to", "9", "--json"]).out);
+    const range = parsed(
+      (await run(["replay", RECORDING, "--all", "--from", "5", "--to", "9", "--json"])).out,
+    );
     expect(range.flatMap((line) => (line.type === "step" ? [line.number] : []))).toEqual([5, 6, 7, 8, 9]);
   });
 
-  it("writes the same JSON each time, in its one schema, from a file and from standard input", () => {
-    const first = run(["replay", RECORDING, "--all", "--json"]).out;
-    expect(run(["replay", RECORDING, "--all", "--json"]).out).toBe(first);
+  it("writes the same JSON each time, in its one schema, from a file and from standard input", async () => {
+    const first = (await run(["replay", RECORDING, "--all", "--json"])).out;
+    expect((await run(["replay", RECORDING, "--all", "--json"])).out).toBe(first);
     const lines = parsed(first);
     expect(lines[0]).toMatchObject({ type: "replay", format: 1, source: "recording" });
     expect(lines.at(-1)).toMatchObject({ type: "summary", events: 57, shown: 57, badLines: 0 });
-    const piped = run(["replay", "-", "--all", "--json"], { input: readFileSync(RECORDING, "utf8") });
+    const piped = start(["replay", "-", "--all", "--json"], { input: readFileSync(RECORDING, "utf8") });
     expect(linesOf(piped.out).slice(1)).toEqual(linesOf(first).slice(1));
   });
 
-  it("verifies a recording, and names the event whose transition was edited", () => {
-    expect(run(["replay", RECORDING, "--verify"])).toMatchObject({
+  it("verifies a recording, and names the event whose transition was edited", async () => {
+    expect(await run(["replay", RECORDING, "--verify"])).toMatchObject({
       code: 0,
       out: "Verified: 57 events with 20 decisions, all as recorded.\n",
     });
@@ -131,7 +112,7 @@ describe("replay", () => {
       '"from":"due","to":"idle"',
     );
     const file = put("edited.ndjson", edited);
-    const { out, code } = run(["replay", file, "--verify"]);
+    const { out, code } = await run(["replay", file, "--verify"]);
     expect(code).toBe(1);
     expect(out).toContain("Difference at event 8, turn.ended:");
     expect(out).toMatch(/expected {2}observer due → idle/);
@@ -141,7 +122,7 @@ describe("replay", () => {
         .slice(-5)
         .map((line) => Number(line.trim().split(/\s/)[0])),
     ).toEqual([4, 5, 6, 7, 8]);
-    const json = run(["replay", file, "--verify", "--json"]);
+    const json = await run(["replay", file, "--verify", "--json"]);
     expect(parsed(json.out)).toMatchObject([
       { type: "replay" },
       { type: "difference", number: 8 },
@@ -149,63 +130,70 @@ describe("replay", () => {
     ]);
   });
 
-  it("explains why each lane is where it is", () => {
-    const { out } = run(["replay", RECORDING, "--explain", "17"]);
+  it("explains why each lane is where it is", async () => {
+    const { out } = await run(["replay", RECORDING, "--explain", "17"]);
     expect(out).toMatch(
       /^observer is due since #17: 1,952 of 1,500 tokens; waiting for the next turn_end or agent_start$/m,
     );
     expect(out).toMatch(
       /^reflect\/drop is due since #17: .* held back because observer is due, waiting for the next turn_end$/m,
     );
-    const json = run(["replay", RECORDING, "--explain", "17", "--lane", "observer", "--json"]).out;
+    const json = (await run(["replay", RECORDING, "--explain", "17", "--lane", "observer", "--json"])).out;
     expect(parsed(json)[1]).toMatchObject({
       type: "explanation",
       number: 17,
       lanes: { observer: { state: "due", clock: 1952, why: expect.stringMatching(/waiting/) } },
     });
-    expectRefusal(run(["replay", RECORDING, "--explain", "900"]), /no event 900; they go from 1 to 57/);
+    expectRefusal(await run(["replay", RECORDING, "--explain", "900"]), /no event 900; they go from 1 to 57/);
   });
 
-  it("runs the same events under other settings and says what is modelled", () => {
-    const { out } = run(["replay", RECORDING, "--set", "observeAfterTokens=4000"]);
+  it("runs the same events under other settings and says what is modelled", async () => {
+    const { out } = await run(["replay", RECORDING, "--set", "observeAfterTokens=4000"]);
     expect(out).toContain("Under observeAfterTokens=4000; the other settings as recorded.");
     expect(out).toMatch(/~run\.finished observer recorded/);
     expect(out).toMatch(/~ is modelled: .* The model goes by the mean of 4 recorded observer runs/);
     expectRefusal(
-      run(["replay", RECORDING, "--set", "observeAfterTokens=soon"]),
+      await run(["replay", RECORDING, "--set", "observeAfterTokens=soon"]),
       /must be a whole number above 0/,
     );
     expectRefusal(
-      run(["replay", RECORDING, "--set", "observAfterTokens=5"]),
+      await run(["replay", RECORDING, "--set", "observAfterTokens=5"]),
       /did you mean observeAfterTokens/,
     );
-    expectRefusal(run(["replay", RECORDING, "--set", "passive"]), /key=value/);
-    expectRefusal(run(["replay", RECORDING, "--verify", "--set", "passive=true"]), /leave out --set/);
+    expectRefusal(await run(["replay", RECORDING, "--set", "passive"]), /key=value/);
+    expectRefusal(await run(["replay", RECORDING, "--verify", "--set", "passive=true"]), /leave out --set/);
   });
 
-  it("counts and names lines that cannot be read; a last line that breaks off is normal", () => {
+  it("counts and names lines that cannot be read; a last line that breaks off is normal", async () => {
     const lines = linesOf(readFileSync(RECORDING, "utf8"));
     const broken = [...lines.slice(0, 5), "not JSON", ...lines.slice(5), '{"v":1,"seq":58,"at'].join("\n");
-    const { out, err, code } = run(["replay", put("broken.ndjson", broken)]);
+    const { out, err, code } = await run(["replay", put("broken.ndjson", broken)]);
     expect(code).toBe(0);
     expect(err).toMatch(/broken\.ndjson: 1 line could not be read: line 6 \(it is not JSON\)\n$/);
     expect(out).toContain("The last line breaks off");
     expect(
-      run(["replay", put("cut.ndjson", readFileSync(RECORDING, "utf8").slice(0, -30)), "--verify"]).code,
+      (await run(["replay", put("cut.ndjson", readFileSync(RECORDING, "utf8").slice(0, -30)), "--verify"]))
+        .code,
     ).toBe(0);
   });
 
-  it("refuses what is neither, naming the file and the line", () => {
-    expectRefusal(run(["replay", "nowhere.ndjson"]), /nowhere\.ndjson: there is no such file/);
-    expectRefusal(run(["replay", "."]), /\.: it is a folder/);
-    expectRefusal(run(["replay", put("empty", "")]), /empty: it is empty/);
+  it("refuses what is neither, naming the file and the line", async () => {
     expectRefusal(
-      run(["replay", put("notes.txt", "\nhello\n")]),
+      await run(["replay", join(dir, "nowhere.ndjson")]),
+      /nowhere\.ndjson: there is no such file/,
+    );
+    expectRefusal(await run(["replay", dir]), /it is a folder/);
+    expectRefusal(await run(["replay", put("empty", "")]), /empty: it is empty/);
+    expectRefusal(
+      await run(["replay", put("notes.txt", "\nhello\n")]),
       /notes\.txt, line 2: neither a Pi session nor a recording/,
     );
-    expectRefusal(run(["replay", RECORDING, "--leaf", "a"]), /has no leaves/);
+    expectRefusal(await run(["replay", RECORDING, "--leaf", "a"]), /has no leaves/);
     const future = JSON.stringify({ type: "header", recording: 9 });
-    expectRefusal(run(["replay", put("future.ndjson", `${future}\n`)]), /line 1: its format is version 9/);
+    expectRefusal(
+      await run(["replay", put("future.ndjson", `${future}\n`)]),
+      /line 1: its format is version 9/,
+    );
   });
 });
 
@@ -216,46 +204,46 @@ describe("replay of a Pi session", () => {
     return session;
   };
 
-  it("derives the events, models the results and says so", () => {
-    const { out, code } = run(["replay", putSession("talk.jsonl", talk().entries)]);
+  it("derives the events, models the results and says so", async () => {
+    const { out, code } = await run(["replay", putSession("talk.jsonl", talk().entries)]);
     expect(code).toBe(0);
     expect(out).toMatch(/^Pi session s, version 3: 24 entries on this branch\.$/m);
     expect(out).toMatch(/~run\.finished observer recorded 12 observations +>idle/);
     expect(out).toMatch(/~ is modelled: nothing was recorded for 1 observer run\./);
   });
 
-  it("reads the oldest format, which has no ids", () => {
+  it("reads the oldest format, which has no ids", async () => {
     const { version: _, ...header } = SESSION_HEADER;
     const entries = talk().entries.map(({ id: _id, parentId: _parentId, ...entry }) => entry);
     const file = putSession("old.jsonl", entries, header);
-    expect(run(["replay", file]).out).toMatch(/^Pi session s, version 1: 24 entries/m);
-    expect(run(["replay", file, "--json"]).out).toBe(run(["replay", file, "--json"]).out);
+    expect((await run(["replay", file])).out).toMatch(/^Pi session s, version 1: 24 entries/m);
+    expect((await run(["replay", file, "--json"])).out).toBe((await run(["replay", file, "--json"])).out);
   });
 
-  it("takes the branch of --leaf", () => {
+  it("takes the branch of --leaf", async () => {
     const file = putSession("tree.jsonl", talk().entries);
-    expect(run(["replay", file, "--leaf", "e6"]).out).toMatch(
+    expect((await run(["replay", file, "--leaf", "e6"])).out).toMatch(
       /6 entries on this branch, of 24 entries in the file/,
     );
-    expectRefusal(run(["replay", file, "--leaf", "zz"]), /no entry has the id zz/);
-    expectRefusal(run(["replay", file, "--verify"]), /no recorded decisions/);
+    expectRefusal(await run(["replay", file, "--leaf", "zz"]), /no entry has the id zz/);
+    expectRefusal(await run(["replay", file, "--verify"]), /no recorded decisions/);
   });
 });
 
 describe("tune", () => {
-  it("compares a grid of thresholds, in a table and as JSON", () => {
-    const { out, code } = run(["tune", RECORDING, "--observe", "1500,3000", "--price", "3,15"]);
+  it("compares a grid of thresholds, in a table and as JSON", async () => {
+    const { out, code } = await run(["tune", RECORDING, "--observe", "1500,3000", "--price", "3,15"]);
     expect(code).toBe(0);
     expect(out).toMatch(/^row +observe +reflect +compact/m);
     expect(out).toMatch(/modelled on the mean of 4 observer runs/);
-    const rows = linesOf(run(["tune", RECORDING, "--observe", "1500,3000", "--json"]).out);
+    const rows = linesOf((await run(["tune", RECORDING, "--observe", "1500,3000", "--json"])).out);
     const [first] = rows.map((row) => TuneLineSchema.parse(JSON.parse(row)));
     expect(rows).toHaveLength(18);
     expect(first).toMatchObject({ row: 1, settings: { observeAfterTokens: 1500 }, cost: null });
   });
 
-  it("prints the settings of a row", () => {
-    const { out } = run(["tune", RECORDING, "--observe", "1500,3000", "--settings", "10"]);
+  it("prints the settings of a row", async () => {
+    const { out } = await run(["tune", RECORDING, "--observe", "1500,3000", "--settings", "10"]);
     expect(JSON.parse(out)).toEqual({
       "observational-memory": {
         observeAfterTokens: 3000,
@@ -263,134 +251,32 @@ describe("tune", () => {
         compactAfterTokens: 50_000,
       },
     });
-    expectRefusal(run(["tune", RECORDING, "--settings", "99"]), /there are rows 1 to 27/);
-    expectRefusal(run(["tune", RECORDING, "--price", "3"]), /in,out/);
+    expectRefusal(await run(["tune", RECORDING, "--settings", "99"]), /there are rows 1 to 27/);
+    expectRefusal(await run(["tune", RECORDING, "--price", "3"]), /in,out/);
   });
 });
 
 describe("view and recall", () => {
-  it("show a session's memory and the source of one line of it", () => {
+  it("show a session's memory and the source of one line of it", async () => {
     const session = plainSession().user().assistant();
     session.observed("e1").compacted("e2");
     const file = putSession("memory.jsonl", session.entries);
-    expect(run(["view", file]).out).toContain("Visible memory");
-    const { out } = run(["view", file, "--full"]);
+    expect((await run(["view", file])).out).toContain("Visible memory");
+    const { out } = await run(["view", file, "--full"]);
     const id = /^\[([0-9a-f]{12})\] .*observed up to e1$/m.exec(out)?.[1] ?? "";
-    expect(JSON.parse(run(["view", file, "--full", "--json"]).out)).toMatchObject({
+    expect(JSON.parse((await run(["view", file, "--full", "--json"])).out)).toMatchObject({
       type: "memory",
       view: "full",
       observations: [{ id }],
     });
-    expect(run(["recall", file, `[${id}]`]).out).toMatch(/Source e1\n\[User @ .*\]\nabcd/);
-    expect(JSON.parse(run(["recall", file, id, "--json"]).out)).toMatchObject({
+    expect((await run(["recall", file, `[${id}]`])).out).toMatch(/Source e1\n\[User @ .*\]\nabcd/);
+    expect(JSON.parse((await run(["recall", file, id, "--json"])).out)).toMatchObject({
       type: "recall",
       found: true,
       id,
     });
-    expect(run(["recall", file, "0123456789ab"])).toMatchObject({ code: 1, out: "" });
-    expectRefusal(run(["recall", file, "nothing"]), /12 hex digits/);
-    expectRefusal(run(["view", RECORDING]), /it is a recording, which holds no text/);
-  });
-});
-
-describe("doctor", () => {
-  /** A home with an agent directory, and no Pi on the search path unless it is asked for. */
-  function examine(
-    settings: object | undefined,
-    { sessions = [] as (readonly object[])[], path = dir } = {},
-  ) {
-    const home = mkdtempSync(join(dir, "home-"));
-    const agentDir = join(home, ".pi", "agent");
-    if (settings) {
-      mkdirSync(join(agentDir, "sessions"), { recursive: true });
-      writeFileSync(join(agentDir, "settings.json"), JSON.stringify(settings));
-    }
-    for (const [n, entries] of sessions.entries()) {
-      const text = [SESSION_HEADER, ...entries].map((line) => JSON.stringify(line)).join("\n");
-      writeFileSync(join(agentDir, "sessions", `s${n}.jsonl`), `${text}\n`);
-    }
-    const env = { HOME: home, USERPROFILE: home, PATH: path, PI_CODING_AGENT_DIR: agentDir };
-    const { out, code } = run(["doctor", "--json"], { env });
-    const findings = linesOf(out).map((line) => FindingSchema.parse(JSON.parse(line)));
-    const of = (check: string) => findings.filter((finding) => finding.check === check);
-    return { of, code, agentDir };
-  }
-
-  it("finds nothing to complain of when all is well", () => {
-    const { of, code } = examine(
-      { packages: [ROOT] },
-      { sessions: [plainSession().user().assistant().entries] },
-    );
-    expect(code).toBe(0);
-    expect(of("extension")).toMatchObject([{ level: "ok", message: expect.stringContaining(ROOT) }]);
-    expect(of("settings")).toMatchObject([{ level: "ok" }]);
-    expect(of("sessions")).toMatchObject([
-      { level: "ok", message: expect.stringMatching(/^s0\.jsonl: 2 entries/) },
-    ]);
-  });
-
-  it("says what to do about each thing that is wrong", () => {
-    const rival = join(dir, "rival");
-    mkdirSync(rival, { recursive: true });
-    writeFileSync(
-      join(rival, "package.json"),
-      JSON.stringify({ name: "pi-observational-memory", version: "3.0.0" }),
-    );
-    const malformed = {
-      type: "custom",
-      customType: "om.observations.recorded",
-      id: "x",
-      parentId: "e1",
-      timestamp: "",
-      data: 1,
-    };
-    const { of, code } = examine(
-      {
-        packages: [ROOT, rival, "npm:pi-memory-lanes@1.0.0"],
-        "observational-memory": { observeAfterTokens: "many", model: { provider: "acme", id: "m1" } },
-      },
-      { sessions: [[...plainSession().user().entries, malformed]] },
-    );
-    expect(code).toBe(1);
-    expect(of("pi")[0]).toMatchObject({ level: "warning", advice: expect.any(String) });
-    expect(of("extension").map(({ level }) => level)).toEqual(["ok", "error", "error"]);
-    expect(of("extension")[1]).toMatchObject({
-      advice: expect.stringContaining("pi remove npm:pi-memory-lanes@1.0.0"),
-    });
-    expect(of("extension")[2]).toMatchObject({ message: expect.stringMatching(/both would write memory/) });
-    expect(of("settings")[0]).toMatchObject({
-      level: "warning",
-      message: expect.stringMatching(/^observeAfterTokens in/),
-    });
-    expect(of("model")[0]).toMatchObject({ level: "note", message: expect.stringContaining("acme/m1") });
-    expect(of("sessions")[0]).toMatchObject({
-      level: "warning",
-      message: expect.stringMatching(/1 memory record/),
-    });
-  });
-
-  it("says so when Pi has never run here, or is not installed", () => {
-    const { of, code } = examine(undefined);
-    expect(code).toBe(1);
-    expect(of("pi").map(({ level }) => level)).toEqual(["warning", "error"]);
-    expect(of("extension")[0]).toMatchObject({
-      level: "warning",
-      advice: expect.stringContaining("pi install"),
-    });
-  });
-
-  it("reads Pi's version off the Pi on the search path, and asks it for the models", () => {
-    const settings = { "observational-memory": { model: { provider: "acme", id: "m1" } } };
-    const { of } = examine(settings, {
-      path: `${join(ROOT, "node_modules/.bin")}:${process.env.PATH ?? ""}`,
-    });
-    expect(of("pi")[0]).toMatchObject({
-      level: "ok",
-      message: expect.stringMatching(/^Pi is \d+\.\d+\.\d+/),
-    });
-    expect(of("model")[0]).toMatchObject({
-      level: "error",
-      advice: expect.stringContaining("--list-models"),
-    });
+    expect(await run(["recall", file, "0123456789ab"])).toMatchObject({ code: 1, out: "" });
+    expectRefusal(await run(["recall", file, "nothing"]), /12 hex digits/);
+    expectRefusal(await run(["view", RECORDING]), /it is a recording, which holds no text/);
   });
 });

@@ -1,6 +1,15 @@
 import type { EntryLike } from "../../src/reducers/entry.ts";
 import { memoryId } from "../../src/reducers/memory-id.ts";
 
+/** The first line of a session file of today's version. */
+export const SESSION_HEADER = {
+  type: "session",
+  version: 3,
+  id: "s",
+  timestamp: "2026-01-15T09:00:00.000Z",
+  cwd: "/",
+};
+
 /** Builds a plain session's branch by hand, a minute between entries unless told otherwise. */
 export interface PlainSession {
   readonly entries: EntryLike[];
