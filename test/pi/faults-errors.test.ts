@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { chunkBlocks, defaultObserver, FAULTS, type Reply } from "../../src/host/demo/scripted-model.ts";
 import {
@@ -34,7 +35,29 @@ const CASES: readonly [name: string, fault: Reply, kind: string, requests: numbe
 ];
 
 // Most of this is waiting for retries, so the cases wait together.
-describe.concurrent("a model that fails with", { timeout: 60_000 }, () => {
+describe.concurrent("a model that fails with", { timeout: 90_000 }, () => {
+  it("anything is asked again by itself at the first turn after the delay of 30 s, and not before", async () => {
+    await withPi(
+      { memory: onlyObserver(600), script: { agent, observer: () => FAULTS.unauthorised() } },
+      async (world) => {
+        const { pi, model } = world;
+        await pi.prompt("What is in bay 1?");
+        await laneStands(world, "observer", "backingOff");
+        const failedAt = performance.now();
+        model.use({ observer: defaultObserver });
+        for (let bay = 2; model.by("observer").length === 1; bay++) {
+          expect(performance.now() - failedAt).toBeLessThan(45_000);
+          await sleep(2000);
+          await pi.prompt(`What is in bay ${bay}?`);
+        }
+        expect(performance.now() - failedAt).toBeGreaterThan(29_000);
+        await waitFor(async () => (await observations(world)).length > 0, "the observer to record");
+        expect(warnings(world)).toHaveLength(1);
+        expectNoErrors(world);
+      },
+    );
+  });
+
   it.each(CASES)(
     "%s: lane, retries, warning, halved chunk, recovery",
     async (_name, fault, kind, requests, words) => {

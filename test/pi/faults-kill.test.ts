@@ -9,19 +9,20 @@ import {
   defaultObserver,
   defaultReflector,
   freshToolResults,
+  type RecordedRequest,
+  type Role,
 } from "../../src/host/demo/scripted-model.ts";
 import { foldLedger, parseSession, readClocks } from "../../src/index.ts";
 import { isSourceAt } from "../../src/reducers/branch.ts";
 import { OBSERVATIONS_RECORDED, type ObservationsRecorded } from "../../src/reducers/ledger-entries.ts";
 import { sessionOfEntries } from "../../src/reducers/session-of-entries.ts";
 import { expectNoErrors } from "./faults-support.ts";
-import { lanesAtRest, openWorld, prose, SMALL, type World } from "./harness.ts";
+import { lanesAtRest, openWorld, prose, SMALL, type World, waitFor } from "./harness.ts";
 
 const KILLS = 52;
 /** A cold computation is held against every so many resumed sessions: it costs the engine's start. */
 const CHECKED = 8;
-/** Of the time after Pi has answered: half of the kills come before the engine is loaded or while it is. */
-const LONGEST_MS = 900;
+const WORKERS: readonly Role[] = ["observer", "reflector", "dropper"];
 
 /** Takes its time, so that kills find it at work. */
 function slowly(worker: (request: ChatRequest) => ReturnType<typeof defaultObserver>) {
@@ -29,6 +30,28 @@ function slowly(worker: (request: ChatRequest) => ReturnType<typeof defaultObser
     await sleep(Math.random() * 60);
     return worker(request);
   };
+}
+
+/**
+ * A moment to be killed at: in turn while Pi starts and loads the engine, while a worker is at work, and twice about
+ * when a worker's last answer comes, before or after what it recorded is written.
+ */
+async function untilMoment({ model }: World, kill: number): Promise<void> {
+  const before = model.requests.length;
+  const since = (isIt: (request: RecordedRequest) => boolean) => () =>
+    model.requests.slice(before).some((request) => WORKERS.includes(request.role) && isIt(request));
+  if (kill % 4 === 0) return sleep(Math.random() * 400);
+  if (kill % 4 === 1) {
+    await waitFor(
+      since(() => true),
+      "a worker to ask",
+      { everyMs: 5 },
+    );
+    return sleep(Math.random() * 60);
+  }
+  const isLast = ({ body, answered }: RecordedRequest) => answered && freshToolResults(body).length > 0;
+  await waitFor(since(isLast), "a worker to be answered", { everyMs: 5 });
+  return sleep(Math.random() * 40);
 }
 
 /** One turn after another until Pi is gone. */
@@ -63,7 +86,7 @@ describe("kill -9 at random moments", () => {
       const session = await world.pi.sessionFile();
       for (let kill = 1; kill <= KILLS; kill++) {
         const talking = talk(world.pi, bay);
-        await sleep(Math.random() * LONGEST_MS);
+        await untilMoment(world, kill);
         await world.pi.kill();
         await talking;
         await world.restart({ session });
