@@ -1,10 +1,10 @@
-import { type Observable, Subject, share } from "rxjs";
+import { type Observable, Subject } from "rxjs";
 import { createActor, type InspectionEvent, type Snapshot } from "xstate";
 import type { Command } from "./commands.ts";
 import { type EngineState, evolve, initialState, restoreBooks } from "./engine-state.ts";
 import { AGENT_BUSY, type EngineEvent } from "./events.ts";
+import { inTurn } from "./in-turn.ts";
 import { createLanes, type Standing } from "./lanes.ts";
-import { mapInTurn } from "./map-in-turn.ts";
 import { LANES, type LaneName, type Worker } from "./readings.ts";
 import type { Keyframe } from "./recording.ts";
 import { planFor, type SchedulerEvent, schedulerMachine } from "./scheduler.ts";
@@ -76,13 +76,18 @@ export function laneOf(worker: Worker): LaneName {
  */
 export function createEngine(options: EngineOptions = {}): Engine {
   const { inspect, keyframe } = options;
-  const input = new Subject<EngineEvent>();
-  const onError = (error: unknown) => input.error(error);
+  const steps = new Subject<Step>();
+  let hasEnded = false;
   let state = initialState();
   let current: EngineEvent | undefined;
   let commands: Command[] = [];
   let restored = keyframe;
   let watchers = inspect ? 1 : 0;
+
+  function onError(error: unknown): void {
+    hasEnded = true;
+    steps.error(error);
+  }
 
   const schedulerSnapshot = keyframe?.machines.scheduler as Snapshot<unknown> | undefined;
   const scheduler = createActor(schedulerMachine, {
@@ -131,13 +136,20 @@ export function createEngine(options: EngineOptions = {}): Engine {
     };
   }
 
-  const steps$ = input.pipe(mapInTurn(step), share());
-  // The engine runs whether or not anybody watches.
-  const running = steps$.subscribe({ error: () => {} });
+  const dispatch = inTurn((event: EngineEvent) => {
+    if (hasEnded) return;
+    try {
+      const taken = step(event);
+      // An actor that failed has ended the stream by now.
+      if (!hasEnded) steps.next(taken);
+    } catch (error) {
+      onError(error);
+    }
+  });
 
   return {
-    dispatch: (event) => input.next(event),
-    steps$,
+    dispatch,
+    steps$: steps.asObservable(),
     get state() {
       return state;
     },
@@ -167,8 +179,8 @@ export function createEngine(options: EngineOptions = {}): Engine {
       compactionFailure: state.compactionFailure,
     }),
     stop() {
-      input.complete();
-      running.unsubscribe();
+      hasEnded = true;
+      steps.complete();
       scheduler.stop();
       lanes.stop();
     },

@@ -3,7 +3,7 @@ const MINUTE_LENGTH = "2026-01-15T09:00".length;
 const ZERO = 48;
 
 /** The minute read last: events come one after the other, so nearly all of them share it with the one before. */
-let minute = "";
+let minute = "none yet";
 let minuteAt = Number.NaN;
 
 /**
@@ -18,8 +18,8 @@ export function eventTime(at: string): number {
 /** The time of a text that `toISOString` may have written, in milliseconds since the epoch; NaN for any other text. */
 export function plainTime(at: string): number {
   if (at.length !== ISO_LENGTH || at[16] !== ":" || at[19] !== "." || at[23] !== "Z") return Number.NaN;
-  const start = at.slice(0, MINUTE_LENGTH);
-  if (start !== minute) {
+  if (!at.startsWith(minute)) {
+    const start = at.slice(0, MINUTE_LENGTH);
     const parsed = Date.parse(`${start}:00.000Z`);
     // Date.parse takes the 30th of February for a day in March.
     if (Number.isNaN(parsed) || !new Date(parsed).toISOString().startsWith(start)) return Number.NaN;

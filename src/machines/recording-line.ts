@@ -84,29 +84,37 @@ const AGENT_STARTED = 'agent.started"}';
 const SETTLED = 'agent.settled","aborted":false}';
 const SETTLED_ABORTED = 'agent.settled","aborted":true}';
 
+/** Where reading has come to, and the number that was read there. It is one for all, so that no line makes garbage. */
+const cursor = { at: 0, number: 0 };
+
 /** One of the frequent events in the recorder's own form, or undefined. */
 function readPlainEvent(text: string): EngineEvent | undefined {
   if (!text.startsWith(HEAD)) return undefined;
-  const seqEnd = endOfDigits(text, HEAD.length);
-  const seq = Number(text.slice(HEAD.length, seqEnd));
-  if (!text.startsWith(AT, seqEnd) || !(seq >= 1)) return undefined;
-  const atStart = seqEnd + AT.length;
-  const atEnd = text.indexOf('"', atStart);
+  cursor.at = HEAD.length;
+  if (!readNumber(text) || cursor.number === 0 || !text.startsWith(AT, cursor.at)) return undefined;
+  const seq = cursor.number;
+  const atStart = cursor.at + AT.length;
+  const atEnd = atStart + AT_LENGTH;
   if (!text.startsWith(TYPE, atEnd)) return undefined;
   const at = text.slice(atStart, atEnd);
   if (Number.isNaN(plainTime(at))) return undefined;
   const rest = atEnd + TYPE.length;
-  const stamp = { v: EVENT_VERSION, seq, at } as const;
   if (text.startsWith(ENTRIES, rest)) {
-    const entries = readPlainFacts(text, rest + ENTRIES.length);
-    return entries && { ...stamp, type: "branch.extended", entries };
+    cursor.at = rest + ENTRIES.length;
+    const entries = readPlainFacts(text);
+    return entries && { v: EVENT_VERSION, seq, at, type: "branch.extended", entries };
   }
-  if (isRest(text, rest, TURN_ENDED)) return { ...stamp, type: "turn.ended" };
-  if (isRest(text, rest, AGENT_STARTED)) return { ...stamp, type: "agent.started" };
-  if (isRest(text, rest, SETTLED)) return { ...stamp, type: "agent.settled", aborted: false };
-  if (isRest(text, rest, SETTLED_ABORTED)) return { ...stamp, type: "agent.settled", aborted: true };
+  if (isRest(text, rest, TURN_ENDED)) return { v: EVENT_VERSION, seq, at, type: "turn.ended" };
+  if (isRest(text, rest, AGENT_STARTED)) return { v: EVENT_VERSION, seq, at, type: "agent.started" };
+  if (isRest(text, rest, SETTLED))
+    return { v: EVENT_VERSION, seq, at, type: "agent.settled", aborted: false };
+  if (isRest(text, rest, SETTLED_ABORTED)) {
+    return { v: EVENT_VERSION, seq, at, type: "agent.settled", aborted: true };
+  }
   return undefined;
 }
+
+const AT_LENGTH = "2026-01-15T09:00:00.000Z".length;
 
 function isRest(text: string, start: number, rest: string): boolean {
   return text.length === start + rest.length && text.startsWith(rest, start);
@@ -119,35 +127,40 @@ const SOURCE_END = ',"source":true}';
 const KINDS: ReadonlyMap<string, EntryKind> = new Map(ENTRY_KINDS.map((kind) => [kind, kind]));
 
 /** Facts that are nothing but id, kind, tokens and perhaps `source`, up to the end of the line. */
-function readPlainFacts(text: string, start: number): EntryFact[] | undefined {
+function readPlainFacts(text: string): EntryFact[] | undefined {
   const facts: EntryFact[] = [];
-  for (let at = start; ; at++) {
-    if (!text.startsWith(ID, at)) return undefined;
-    const idStart = at + ID.length;
-    const idEnd = endOfId(text, idStart);
-    if (!text.startsWith(KIND, idEnd)) return undefined;
-    const kindStart = idEnd + KIND.length;
-    const kindEnd = text.indexOf('"', kindStart);
-    const kind = KINDS.get(text.slice(kindStart, kindEnd));
-    if (kind === undefined || !text.startsWith(TOKENS, kindEnd)) return undefined;
-    const tokensStart = kindEnd + TOKENS.length;
-    const tokensEnd = endOfDigits(text, tokensStart);
-    if (tokensEnd === tokensStart) return undefined;
-    const fact: EntryFact = {
-      id: ownCopy(text, idStart, idEnd),
-      kind,
-      tokens: Number(text.slice(tokensStart, tokensEnd)),
-    };
-    if (text.startsWith(SOURCE_END, tokensEnd)) {
-      fact.source = true;
-      at = tokensEnd + SOURCE_END.length;
-    } else if (text[tokensEnd] === "}") at = tokensEnd + 1;
-    else return undefined;
+  for (;;) {
+    const fact = readPlainFact(text);
+    if (!fact) return undefined;
     facts.push(fact);
-    if (isRest(text, at, "]}")) return facts;
-    if (text[at] !== ",") return undefined;
+    if (text.charCodeAt(cursor.at) !== COMMA) return isRest(text, cursor.at, "]}") ? facts : undefined;
+    cursor.at++;
   }
 }
+
+function readPlainFact(text: string): EntryFact | undefined {
+  if (!text.startsWith(ID, cursor.at)) return undefined;
+  const idStart = cursor.at + ID.length;
+  const idEnd = endOfId(text, idStart);
+  if (!text.startsWith(KIND, idEnd)) return undefined;
+  const kindStart = idEnd + KIND.length;
+  const kindEnd = text.indexOf('"', kindStart);
+  const kind = KINDS.get(text.slice(kindStart, kindEnd));
+  if (kind === undefined || !text.startsWith(TOKENS, kindEnd)) return undefined;
+  cursor.at = kindEnd + TOKENS.length;
+  if (!readNumber(text)) return undefined;
+  const id = ownCopy(text, idStart, idEnd);
+  if (text.startsWith(SOURCE_END, cursor.at)) {
+    cursor.at += SOURCE_END.length;
+    return { id, kind, tokens: cursor.number, source: true };
+  }
+  if (text.charCodeAt(cursor.at) !== CLOSING_BRACE) return undefined;
+  cursor.at++;
+  return { id, kind, tokens: cursor.number };
+}
+
+const COMMA = 44;
+const CLOSING_BRACE = 125;
 
 /** Longer parts of a string are not copied by engines but keep the whole alive: here, the file's text. */
 const LONGEST_COPIED = 12;
@@ -180,16 +193,24 @@ function isIdCode(code: number): boolean {
   );
 }
 
-/** Fifteen digits are a safe integer; JSON writes no leading zero but that of 0 itself. */
+/** Fifteen digits are a safe integer. */
 const MOST_DIGITS = 15;
+const ZERO = 48;
 
-function endOfDigits(text: string, start: number): number {
+/** Reads a whole number at the cursor, as JSON writes it. */
+function readNumber(text: string): boolean {
+  const start = cursor.at;
   const limit = start + MOST_DIGITS;
+  let number = 0;
   let at = start;
-  while (at < limit && isDigit(text.charCodeAt(at))) at++;
-  return at - start > 1 && text[start] === "0" ? start : at;
-}
-
-function isDigit(code: number): boolean {
-  return code >= 48 && code <= 57;
+  for (; at < limit; at++) {
+    const digit = text.charCodeAt(at) - ZERO;
+    // Past the end there is NaN.
+    if (!(digit >= 0 && digit <= 9)) break;
+    number = number * 10 + digit;
+  }
+  cursor.at = at;
+  cursor.number = number;
+  // JSON writes no leading zero but that of 0 itself.
+  return at > start && (at - start === 1 || text.charCodeAt(start) !== ZERO);
 }

@@ -1,4 +1,5 @@
 import { createReadStream, type Stats, statSync } from "node:fs";
+import { StringDecoder } from "node:string_decoder";
 import { UsageError } from "./io.ts";
 
 /** Where lines come from. */
@@ -73,15 +74,17 @@ function standardInput(twice: boolean): Input {
   };
 }
 
-async function* batchesOf(stream: AsyncIterable<Uint8Array>, file: string): AsyncGenerator<LineBatch> {
-  const decoder = new TextDecoder();
+async function* batchesOf(stream: AsyncIterable<Buffer>, file: string): AsyncGenerator<LineBatch> {
+  const decoder = new StringDecoder("utf8");
   let rest = "";
   let first = 1;
   let bytes = 0;
   try {
     for await (const chunk of stream) {
       bytes += chunk.length;
-      const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+      const text = rest + decoder.write(chunk);
+      // A byte order mark is no part of the first line.
+      const lines = (bytes === chunk.length && text.startsWith("\uFEFF") ? text.slice(1) : text).split("\n");
       rest = lines.pop() ?? "";
       if (lines.length > 0) yield { lines, first, bytes, endsOpen: false };
       first += lines.length;
@@ -89,6 +92,6 @@ async function* batchesOf(stream: AsyncIterable<Uint8Array>, file: string): Asyn
   } catch (error) {
     throw unreadable(file, error);
   }
-  rest += decoder.decode();
+  rest += decoder.end();
   if (rest !== "") yield { lines: [rest], first, bytes, endsOpen: true };
 }

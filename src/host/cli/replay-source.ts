@@ -145,7 +145,7 @@ export function readBatch(
 ): boolean {
   for (let index = 0; index < lines.length; index++) {
     const line = lines[index] ?? "";
-    if (line === "" || line.trim() === "") continue;
+    if (isBlank(line)) continue;
     try {
       if (!read(line)) return false;
     } catch (error) {
@@ -158,4 +158,10 @@ export function readBatch(
     }
   }
   return true;
+}
+
+const SPACE = 32;
+
+function isBlank(line: string): boolean {
+  return line === "" || (line.charCodeAt(0) <= SPACE && line.trim() === "");
 }
