@@ -65,7 +65,7 @@ async function talk(pi: PiProcess, said: () => number): Promise<void> {
 
 describe("kill -9 at random moments", () => {
   it("leaves a session that opens, with nothing observed twice, no range skipped and the clocks of a cold computation", {
-    timeout: 240_000,
+    timeout: 900_000,
   }, async () => {
     const world = await openWorld({
       memory: SMALL,
