@@ -33,8 +33,26 @@ export {
   type Transition,
 } from "./machines/engine.ts";
 export { type EngineEvent, EngineEventSchema } from "./machines/events.ts";
+export { explainLane, type Moment, whyLane } from "./machines/explain.ts";
+export type { Standing } from "./machines/lanes.ts";
 export { observerLane } from "./machines/observer-lane.ts";
+export type { RecordingLine } from "./machines/recording.ts";
+export { parseRecordingLine, RecordingLineError } from "./machines/recording-line.ts";
 export { reflectDropLane } from "./machines/reflect-drop-lane.ts";
+export {
+  createReplay,
+  type Replay,
+  type ReplayOptions,
+  type ReplayReport,
+  type ReplayStep,
+  replay,
+} from "./machines/replay.ts";
+export type { Difference, Verification } from "./machines/replay-verify.ts";
+export {
+  createSessionReplay,
+  type SessionReplay,
+  type SessionReplayOptions,
+} from "./machines/simulated-session.ts";
 export type { EntryLike } from "./reducers/entry.ts";
 export type { MemoryDetails, Observation, Projection, Reflection } from "./reducers/ledger-entries.ts";
 export { memoryId } from "./reducers/memory-id.ts";

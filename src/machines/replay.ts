@@ -1,9 +1,12 @@
+import type { Settings } from "../reducers/settings.ts";
 import type { Step } from "./engine.ts";
 import type { EngineEvent } from "./events.ts";
 import type { Keyframe, RecordingLine } from "./recording.ts";
 import { isDecision, parseRecordingLine } from "./recording-line.ts";
 import { createVerifier, type Verification } from "./replay-verify.ts";
+import { createRecordingSimulation } from "./simulated-recording.ts";
 import { createStepper, type Stepper } from "./stepper.ts";
+import { createRunStatistics } from "./worker-model.ts";
 
 /** What one event of a replay did. */
 export interface ReplayStep extends Step {
@@ -112,17 +115,52 @@ export function createReplay(): Replay {
   };
 }
 
+export interface ReplayOptions {
+  /**
+   * Settings in place of the recorded ones. Results that the recording then lacks are modelled on the recorded runs;
+   * steps say which of them are.
+   */
+  settings?: Partial<Settings>;
+}
+
 /**
  * Replays a recording's lines, or bare events, and gives a step for each event. The generator's return value says
- * whether the decisions were the recorded ones; bare events have none, so for them it says nothing.
+ * whether the decisions were the recorded ones; for bare events, and under other settings, that says nothing.
+ *
+ * Throws an `Error` that names the event when a reducer or a machine throws.
  */
-export function* replay(lines: Iterable<RecordingLine>): Generator<ReplayStep, ReplayReport> {
+export function* replay(
+  lines: Iterable<RecordingLine>,
+  { settings }: ReplayOptions = {},
+): Generator<ReplayStep, ReplayReport> {
   const { take, end } = createReplay();
+  if (settings) return yield* replayUnder(settings, [...lines]);
   for (const line of lines) {
     const step = take(line);
     if (step) yield step;
   }
   return end();
+}
+
+function* replayUnder(
+  patch: Partial<Settings>,
+  lines: readonly RecordingLine[],
+): Generator<ReplayStep, ReplayReport> {
+  const statistics = createRunStatistics();
+  for (const step of replay(lines)) statistics.take(step);
+  const simulation = createRecordingSimulation({
+    patch,
+    model: statistics.model(),
+    price: statistics.price(),
+  });
+  let events = 0;
+  for (const line of [...lines, undefined]) {
+    for (const step of line ? simulation.take(line) : simulation.finish()) {
+      events++;
+      yield step;
+    }
+  }
+  return { events, missingEvents: 0, verification: { compared: 0, decisions: 0, unverified: 0 } };
 }
 
 /** One engine's share of a recording. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { decisionOf, type RecordingLine } from "../../src/machines/recording.ts";
-import type { ReplayStep } from "../../src/machines/replay.ts";
+import { type ReplayStep, replay } from "../../src/machines/replay.ts";
 import { createRecordingSimulation } from "../../src/machines/simulated-recording.ts";
 import { createSessionReplay, type SessionReplayOptions } from "../../src/machines/simulated-session.ts";
 import { createTune, gridOf } from "../../src/machines/tune.ts";
@@ -141,6 +141,13 @@ describe("a recording under other settings", () => {
     const { steps, counts } = simulate(recorded, { observeAfterTokens: 4000 });
     expect(counts.observer).toEqual({ recorded: 0, modelled: 3, noTrace: 0 });
     expect(steps.filter(({ event, modelled }) => event.type === "run.finished" && !modelled)).toEqual([]);
+  });
+
+  it("is what the library's replay gives for settings", () => {
+    const recorded = recordedSession(12);
+    const patch = { observeAfterTokens: 4000 };
+    const running = replay(recorded.lines, { settings: patch });
+    expect([...running]).toEqual(simulate(recorded, patch).steps);
   });
 
   it("runs nothing when they say passive, and keeps the conversation", () => {
