@@ -19,7 +19,7 @@ import {
   visibleMemory,
 } from "./reducers/projections.ts";
 import { type Recalled, recallFrom } from "./reducers/recall.ts";
-import { allRecords } from "./reducers/record-index.ts";
+import { recordsOf } from "./reducers/record-log.ts";
 import { sessionOfEntries } from "./reducers/session-of-entries.ts";
 import { DEFAULT_SETTINGS } from "./reducers/settings.ts";
 
@@ -85,14 +85,15 @@ export interface FoldedLedger {
 export function foldLedger(entries: readonly EntryLike[]): FoldedLedger {
   const { session, lookup } = sessionOfEntries(entries);
   const { branch, ledger } = session;
-  const observations = ledger.observationLog
-    .flat()
+  const refs = recordsOf(ledger.observations);
+  const observations = refs
     .map((ref) => readObservation(branch, ref, lookup))
     .filter((observation) => observation !== undefined);
+  const dropped = [...refs.filter(({ id }) => !isActive(ledger, id)), ...recordsOf(ledger.tombstones)];
   return {
     observations,
     activeObservations: observations.filter(({ id }) => isActive(ledger, id)),
-    droppedObservationIds: allRecords(ledger.drops).map(({ id }) => id),
+    droppedObservationIds: [...new Set(dropped.map(({ id }) => id))],
     reflections: resolveSelection(selectFull(ledger), branch, lookup).reflections,
     ignored: { ...ledger.ignored },
   };

@@ -13,7 +13,7 @@ import {
 } from "../reducers/ledger-entries.ts";
 import { coverageTiers, maximumDrops } from "../reducers/pool.ts";
 import { resolveSelection, selectFull } from "../reducers/projections.ts";
-import { recordById } from "../reducers/record-index.ts";
+import { recordById } from "../reducers/record-log.ts";
 import { firstUnobserved } from "../reducers/session-state.ts";
 import { observerChunkBudget, poolTarget } from "../reducers/settings.ts";
 import { renderSources } from "../reducers/sources.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "../machines/commands.ts";
 import { type Branch, isSourceAt, NOWHERE, positionOf } from "../reducers/branch.ts";
-import { recordById } from "../reducers/record-index.ts";
+import { recordById } from "../reducers/record-log.ts";
 import type { SessionState } from "../reducers/session-state.ts";
 import { JOBS, type JobEnd, type LedgerEntry, NOTHING_DONE } from "./jobs.ts";
 import type { World } from "./world.ts";

@@ -1,4 +1,5 @@
 import { ENTRY_KINDS, type EntryFact, type EntryKind } from "./entry-fact.ts";
+import { findPosition, indexNewIds, indexPositions, type PositionIndex } from "./position-index.ts";
 
 /**
  * The current branch as positions: which entry stands where, and how many source tokens lie before it.
@@ -19,7 +20,7 @@ interface BranchLog {
   readonly kinds: number[];
   /** Source tokens of the rows up to and including each one, before edits. */
   readonly cumulative: number[];
-  readonly positions: Map<string, number>;
+  readonly positions: PositionIndex;
 }
 
 interface Edit {
@@ -37,14 +38,18 @@ export const NOWHERE = -1;
 const SOURCE_BIT = 0x80;
 
 export function emptyBranch(): Branch {
-  return { length: 0, log: { ids: [], kinds: [], cumulative: [], positions: new Map() }, edits: [] };
+  const ids: string[] = [];
+  return { length: 0, log: { ids, kinds: [], cumulative: [], positions: indexPositions(ids) }, edits: [] };
 }
 
 /** The branch with one more entry at its tip. Amortised O(1); a context edit costs O(edits in force). */
 export function extendBranch(branch: Branch, fact: EntryFact): Branch {
   const log =
     branch.log.ids.length === branch.length || isNextRow(branch, fact) ? branch.log : copyLog(branch);
-  if (log.ids.length === branch.length) appendRow(log, fact);
+  if (log.ids.length === branch.length) {
+    pushRow(log, fact);
+    indexNewIds(log.positions);
+  }
   const extended: Branch = { length: branch.length + 1, log, edits: branch.edits };
   return fact.edit ? withEdit(extended, fact.edit) : extended;
 }
@@ -63,22 +68,21 @@ export function branchOf(facts: readonly EntryFact[]): Branch {
   const { log } = emptyBranch();
   let edits: readonly Edit[] = [];
   for (const fact of facts) {
-    appendRow(log, fact);
-    if (fact.edit) edits = withEdit({ length: log.ids.length, log, edits }, fact.edit).edits;
+    pushRow(log, fact);
+    if (!fact.edit) continue;
+    indexNewIds(log.positions);
+    edits = withEdit({ length: log.ids.length, log, edits }, fact.edit).edits;
   }
+  indexNewIds(log.positions);
   return { length: log.ids.length, log, edits };
 }
 
-function appendRow(log: BranchLog, fact: EntryFact): void {
+/** Its id is not found until it is indexed. */
+function pushRow(log: BranchLog, fact: EntryFact): void {
   const position = log.ids.length;
   log.ids.push(fact.id);
   log.kinds.push(kindNumber(fact));
   log.cumulative.push((log.cumulative[position - 1] ?? 0) + fact.tokens);
-  const known = log.positions.size;
-  log.positions.set(fact.id, position);
-  // A damaged file may repeat an id: the first one stands, as a marker cannot mean two places. Found out afterwards, since
-  // asking first would double the work of opening a long session.
-  if (log.positions.size === known) log.positions.set(fact.id, log.ids.indexOf(fact.id));
 }
 
 function kindNumber({ kind, source }: EntryFact): number {
@@ -92,7 +96,7 @@ const KIND_NUMBERS = Object.fromEntries(ENTRY_KINDS.map((kind, number) => [kind,
 
 /** Where the entry stands on this branch, or `NOWHERE`. */
 export function positionOf(branch: Branch, id: string): number {
-  const position = branch.log.positions.get(id);
+  const position = findPosition(branch.log.positions, id);
   return position !== undefined && position < branch.length ? position : NOWHERE;
 }
 
@@ -142,13 +146,11 @@ export function nextSource(branch: Branch, position: number): number {
 
 function copyLog(branch: Branch): BranchLog {
   const ids = branch.log.ids.slice(0, branch.length);
-  const positions = new Map<string, number>();
-  for (const [position, id] of ids.entries()) if (!positions.has(id)) positions.set(id, position);
   return {
     ids,
     kinds: branch.log.kinds.slice(0, branch.length),
     cumulative: branch.log.cumulative.slice(0, branch.length),
-    positions,
+    positions: indexPositions(ids),
   };
 }
 

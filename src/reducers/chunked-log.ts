@@ -1,7 +1,12 @@
-/** A list in chunks, so that a few more items copy one chunk and the list of chunks, and not everything. */
+/** A list in chunks, so that a change copies one chunk and the list of chunks, and not everything. */
 export type ChunkedLog<T> = readonly (readonly T[])[];
 
-const CHUNK = 64;
+const CHUNK_BITS = 6;
+const CHUNK = 1 << CHUNK_BITS;
+
+export function itemAt<T>(log: ChunkedLog<T>, place: number): T | undefined {
+  return log[place >> CHUNK_BITS]?.[place & (CHUNK - 1)];
+}
 
 /** The log with more items at its end. */
 export function withItems<T>(log: ChunkedLog<T>, items: readonly T[]): ChunkedLog<T> {
@@ -15,7 +20,7 @@ export function withItems<T>(log: ChunkedLog<T>, items: readonly T[]): ChunkedLo
 /** The log with another item in a place that it has. */
 export function withItemAt<T>(log: ChunkedLog<T>, place: number, item: T): ChunkedLog<T> {
   const copy = log.slice();
-  const at = Math.floor(place / CHUNK);
+  const at = place >> CHUNK_BITS;
   copy[at] = copy[at]?.slice() ?? [];
   return putItemAt(copy, place, item);
 }
@@ -33,7 +38,7 @@ export function pushItems<T>(log: ChunkedLog<T>, items: readonly T[]): ChunkedLo
 
 /** Changes an item in place, in a log that nobody else holds. */
 export function putItemAt<T>(log: ChunkedLog<T>, place: number, item: T): ChunkedLog<T> {
-  const chunk = (log as T[][])[Math.floor(place / CHUNK)];
-  if (chunk) chunk[place % CHUNK] = item;
+  const chunk = (log as T[][])[place >> CHUNK_BITS];
+  if (chunk) chunk[place & (CHUNK - 1)] = item;
   return log;
 }

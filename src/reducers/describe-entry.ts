@@ -215,6 +215,9 @@ function validRecords<T, R>(
   take: (record: T, index: number) => R,
 ): R[] {
   const records: R[] = [];
-  for (const [index, value] of values.entries()) if (isValid(value)) records.push(take(value, index));
+  for (let index = 0; index < values.length; index++) {
+    const value = values[index];
+    if (isValid(value)) records.push(take(value, index));
+  }
   return records;
 }

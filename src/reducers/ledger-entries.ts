@@ -14,10 +14,9 @@ export const RELEVANCES = ["low", "medium", "high", "critical"] as const;
 export const RelevanceSchema = z.enum(RELEVANCES);
 export type Relevance = z.infer<typeof RelevanceSchema>;
 
-const MEMORY_ID = /^[0-9a-f]{12}$/;
-
 /** First 12 hex digits of SHA-256 of the content. */
-export const MemoryIdSchema = z.string().regex(MEMORY_ID);
+export const MemoryIdSchema = z.string().regex(/^[0-9a-f]{12}$/);
+const MEMORY_ID_LENGTH = 12;
 
 export const ObservationSchema = z.object({
   id: MemoryIdSchema,
@@ -69,7 +68,14 @@ export function isReflection(value: unknown): value is Reflection {
 }
 
 export function isMemoryId(value: unknown): value is string {
-  return typeof value === "string" && value.length === 12 && MEMORY_ID.test(value);
+  if (typeof value !== "string" || value.length !== MEMORY_ID_LENGTH) return false;
+  for (let at = 0; at < MEMORY_ID_LENGTH; at++) if (!isHexDigit(value.charCodeAt(at))) return false;
+  return true;
+}
+
+/** `0` to `9` or `a` to `f` */
+function isHexDigit(code: number): boolean {
+  return (code >= 48 && code <= 57) || (code >= 97 && code <= 102);
 }
 
 function isStringList(value: unknown): value is string[] {

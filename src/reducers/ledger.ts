@@ -1,15 +1,21 @@
 import { type Draft, Immer } from "immer";
 import { type Branch, NOWHERE, positionOf } from "./branch.ts";
-import { type ChunkedLog, pushItems, putItemAt, withItemAt, withItems } from "./chunked-log.ts";
+import { type ChunkedLog, itemAt, pushItems, putItemAt, withItemAt, withItems } from "./chunked-log.ts";
 import type { EntryFact, IgnoredReason, LedgerFact } from "./entry-fact.ts";
 import type { Relevance } from "./ledger-entries.ts";
-import { putRecord, type RecordIndex, recordById, withRecord } from "./record-index.ts";
+import {
+  emptyRecords,
+  placeOf,
+  type RecordLog,
+  recordAt,
+  recordById,
+  withRecord,
+  withRecordReplaced,
+} from "./record-log.ts";
 
 /** Where an observation stands; its text stays in the session entry at position `entry`, item `index`. */
 export interface ObservationRef {
   readonly id: string;
-  /** Its place in the order of recording, counted from 0 */
-  readonly ordinal: number;
   readonly tokens: number;
   readonly relevance: Relevance;
   /** Position of the earliest cited source entry on the branch, or `NOWHERE`. */
@@ -29,12 +35,11 @@ export interface ReflectionRef {
   readonly index: number;
 }
 
-/** A tombstone; it may precede its observation. */
-export interface DropRef {
+/** A drop that came before its observation. */
+export interface Tombstone {
   readonly id: string;
   /** Position of the earliest `coversUpToId` of a drop of this id. */
   readonly covers: number;
-  readonly entry: number;
 }
 
 /** A record of a ledger entry whose marker is not on the branch: no projection shows it, `recall` finds it. */
@@ -61,18 +66,15 @@ export interface Watermarks {
 
 /** The folded ledger of one branch: positions and counts only, so that it holds no text. */
 export interface Ledger {
-  readonly observations: RecordIndex<ObservationRef>;
-  /** All observations in the order in which they were recorded, in chunks that stay small. */
-  readonly observationLog: ChunkedLog<ObservationRef>;
+  readonly observations: RecordLog<ObservationRef>;
   /**
-   * For each observation of the log, in the same chunks: the position of the earliest marker of a drop of it, or
-   * `NOT_DROPPED`. A projection reads this instead of looking every id up.
+   * For each observation, by its place: the position of the earliest marker of a drop of it, or `NOT_DROPPED`. A
+   * projection reads this instead of looking every id up.
    */
   readonly dropLog: ChunkedLog<number>;
-  readonly reflections: RecordIndex<ReflectionRef>;
-  readonly reflectionLog: ChunkedLog<ReflectionRef>;
-  readonly drops: RecordIndex<DropRef>;
-  readonly dangling: RecordIndex<DanglingRef>;
+  readonly reflections: RecordLog<ReflectionRef>;
+  readonly tombstones: RecordLog<Tombstone>;
+  readonly dangling: RecordLog<DanglingRef>;
   /** Furthest valid markers, by branch position (`NOWHERE`: none yet). */
   readonly watermarks: Watermarks;
   readonly counts: {
@@ -107,13 +109,11 @@ const IGNORED_ENTRIES_KEPT = 5;
 
 export function emptyLedger(): Ledger {
   return {
-    observations: [],
-    observationLog: [],
+    observations: emptyRecords(),
     dropLog: [],
-    reflections: [],
-    reflectionLog: [],
-    drops: [],
-    dangling: [],
+    reflections: emptyRecords(),
+    tombstones: emptyRecords(),
+    dangling: emptyRecords(),
     watermarks: { observe: NOWHERE, reflect: NOWHERE, drop: NOWHERE },
     counts: { observations: 0, reflections: 0, active: 0, dropped: 0 },
     activeTokens: 0,
@@ -136,8 +136,8 @@ export function concernsLedger(fact: EntryFact): boolean {
  * Folds one entry into the ledger. `branch` ends with that entry. The first valid record of an id wins,
  * drops are tombstones, and a marker must stand before its entry (a batch cannot cover what came later).
  *
- * Immer makes the new ledger. Its collections, which may hold tens of thousands of records, are copied along one path
- * and put in afterwards: a draft of them would make a proxy of each node on the way, which was most of an append's time.
+ * Immer makes the new ledger. Its collections, which may hold tens of thousands of records, share what they can with the
+ * old ones and are put in afterwards: a draft of them would look at everything that they hold.
  */
 export function foldEntry(ledger: Ledger, fact: EntryFact, branch: Branch): Ledger {
   let collections: Partial<Collections> = {};
@@ -166,22 +166,18 @@ export function foldEntries(facts: readonly EntryFact[], branch: Branch): Ledger
 }
 
 /** The parts of a ledger that grow without end. */
-type Collections = Pick<
-  Ledger,
-  "observations" | "observationLog" | "dropLog" | "reflections" | "reflectionLog" | "drops" | "dangling"
->;
+type Collections = Pick<Ledger, "observations" | "dropLog" | "reflections" | "tombstones" | "dangling">;
 
-/** How collections change: copied along one path, or in place. */
+/** How the log of drops, in which places change, is written: copied in part, or in place. */
 interface Pen {
-  put<T extends { readonly id: string }>(index: RecordIndex<T>, record: T): RecordIndex<T>;
   append<T>(log: ChunkedLog<T>, items: readonly T[]): ChunkedLog<T>;
   setAt<T>(log: ChunkedLog<T>, place: number, item: T): ChunkedLog<T>;
 }
 
-const COPYING: Pen = { put: withRecord, append: withItems, setAt: withItemAt };
+const COPYING: Pen = { append: withItems, setAt: withItemAt };
 
 /** For a ledger that is being built, which nobody else holds. */
-const IN_PLACE: Pen = { put: putRecord, append: pushItems, setAt: putItemAt };
+const IN_PLACE: Pen = { append: pushItems, setAt: putItemAt };
 
 interface Target {
   /** The ledger to change, but for its collections */
@@ -205,7 +201,7 @@ function fold(target: Target, fact: EntryFact, branch: Branch): Partial<Collecti
   if (fact.ledger.type === "observations")
     return foldObservations(target, fact.ledger, covers, entry, branch);
   if (fact.ledger.type === "reflections") return foldReflections(target, fact.ledger, covers, entry);
-  return foldDrops(target, fact.ledger, covers, entry);
+  return foldDrops(target, fact.ledger, covers);
 }
 
 function foldObservations(
@@ -216,23 +212,20 @@ function foldObservations(
   branch: Branch,
 ): Partial<Collections> {
   let { observations, activeTokens } = ledger;
-  const added: ObservationRef[] = [];
   const drops: number[] = [];
   const counts = { ...ledger.counts };
   for (const { id, tokens, relevance, sources, index } of fact.records) {
-    if (recordById(observations, id)) continue;
+    if (placeOf(observations, id) !== NOWHERE) continue;
     let firstSource = NOWHERE;
     for (const source of sources) {
       const position = positionOf(branch, source);
       if (position !== NOWHERE && (firstSource === NOWHERE || position < firstSource)) firstSource = position;
     }
-    const ordinal = counts.observations++;
-    const ref: ObservationRef = { id, ordinal, tokens, relevance, firstSource, covers, entry, index };
-    observations = pen.put(observations, ref);
-    added.push(ref);
-    const drop = recordById(ledger.drops, id);
-    drops.push(drop?.covers ?? NOT_DROPPED);
-    if (drop) counts.dropped++;
+    observations = withRecord(observations, { id, tokens, relevance, firstSource, covers, entry, index });
+    counts.observations++;
+    const tombstone = recordById(ledger.tombstones, id);
+    drops.push(tombstone?.covers ?? NOT_DROPPED);
+    if (tombstone) counts.dropped++;
     else {
       counts.active++;
       activeTokens += tokens;
@@ -241,50 +234,45 @@ function foldObservations(
   books.counts = counts;
   books.activeTokens = activeTokens;
   books.watermarks = { ...ledger.watermarks, observe: Math.max(ledger.watermarks.observe, covers) };
-  return {
-    observations,
-    observationLog: pen.append(ledger.observationLog, added),
-    dropLog: pen.append(ledger.dropLog, drops),
-  };
+  return { observations, dropLog: pen.append(ledger.dropLog, drops) };
 }
 
 function foldReflections(
-  { books, ledger, pen }: Target,
+  { books, ledger }: Target,
   fact: LedgerFact & { type: "reflections" },
   covers: number,
   entry: number,
 ): Partial<Collections> {
   let { reflections, reflectionTokens } = ledger;
-  const added: ReflectionRef[] = [];
   for (const { id, tokens, supports, index } of fact.records) {
-    if (recordById(reflections, id)) continue;
-    const ref: ReflectionRef = { id, tokens, supports, covers, entry, index };
-    reflections = pen.put(reflections, ref);
-    added.push(ref);
+    if (placeOf(reflections, id) !== NOWHERE) continue;
+    reflections = withRecord(reflections, { id, tokens, supports, covers, entry, index });
     reflectionTokens += tokens;
   }
-  books.counts = { ...ledger.counts, reflections: ledger.counts.reflections + added.length };
+  books.counts = { ...ledger.counts, reflections: reflections.length };
   books.reflectionTokens = reflectionTokens;
   books.watermarks = { ...ledger.watermarks, reflect: Math.max(ledger.watermarks.reflect, covers) };
-  return { reflections, reflectionLog: pen.append(ledger.reflectionLog, added) };
+  return { reflections };
 }
 
 function foldDrops(
   { books, ledger, pen }: Target,
   fact: LedgerFact & { type: "drops" },
   covers: number,
-  entry: number,
 ): Partial<Collections> {
-  let { drops, dropLog, activeTokens } = ledger;
+  const { observations } = ledger;
+  let { dropLog, tombstones, activeTokens } = ledger;
   const counts = { ...ledger.counts };
   for (const id of fact.observationIds) {
-    const known = recordById(drops, id);
-    const earliest = known && known.covers < covers ? known.covers : covers;
-    if (known?.covers !== earliest) drops = pen.put(drops, { id, entry, ...known, covers: earliest });
-    const observation = recordById(ledger.observations, id);
-    if (!observation) continue;
-    dropLog = pen.setAt(dropLog, observation.ordinal, earliest);
-    if (known) continue;
+    const place = placeOf(observations, id);
+    const observation = recordAt(observations, place);
+    if (!observation) {
+      tombstones = withTombstone(tombstones, { id, covers });
+      continue;
+    }
+    const earliest = itemAt(dropLog, place) ?? NOT_DROPPED;
+    if (covers < earliest) dropLog = pen.setAt(dropLog, place, covers);
+    if (earliest !== NOT_DROPPED) continue;
     counts.dropped++;
     counts.active--;
     activeTokens -= observation.tokens;
@@ -292,7 +280,13 @@ function foldDrops(
   books.counts = counts;
   books.activeTokens = activeTokens;
   books.watermarks = { ...ledger.watermarks, drop: Math.max(ledger.watermarks.drop, covers) };
-  return { drops, dropLog };
+  return { dropLog, tombstones };
+}
+
+function withTombstone(tombstones: RecordLog<Tombstone>, tombstone: Tombstone): RecordLog<Tombstone> {
+  const known = recordById(tombstones, tombstone.id);
+  if (!known) return withRecord(tombstones, tombstone);
+  return tombstone.covers < known.covers ? withRecordReplaced(tombstones, tombstone) : tombstones;
 }
 
 function foldCompaction(
@@ -310,12 +304,12 @@ function foldCompaction(
   if (fact.fullFold) draft.fullFoldBoundary = ref.cut;
 }
 
-function keepDangling({ ledger, pen }: Target, fact: LedgerFact, entry: number): Partial<Collections> {
+function keepDangling({ ledger }: Target, fact: LedgerFact, entry: number): Partial<Collections> {
   if (fact.type === "drops") return {};
   let { dangling } = ledger;
   const kind = fact.type === "observations" ? "observation" : "reflection";
   for (const { id, index } of fact.records) {
-    if (!recordById(dangling, id)) dangling = pen.put(dangling, { id, kind, entry, index });
+    if (placeOf(dangling, id) === NOWHERE) dangling = withRecord(dangling, { id, kind, entry, index });
   }
   return { dangling };
 }

@@ -1,6 +1,7 @@
-import type { Ledger, ObservationRef } from "./ledger.ts";
+import { itemAt } from "./chunked-log.ts";
+import { type Ledger, NOT_DROPPED, type ObservationRef } from "./ledger.ts";
 import { selectFull } from "./projections.ts";
-import { recordById } from "./record-index.ts";
+import { placeOf, recordsOf } from "./record-log.ts";
 import { poolTarget, type Settings } from "./settings.ts";
 
 /** How well reflections already preserve an observation: review context for the workers, never a quota. */
@@ -11,9 +12,8 @@ const STRONG_COVERAGE = 2;
 /** Each active observation's tier: no reflection cites it, one does, or several do. */
 export function coverageTiers(ledger: Ledger): Map<string, CoverageTier> {
   const supports = new Map<string, number>();
-  for (const chunk of ledger.reflectionLog) {
-    for (const { supports: ids } of chunk)
-      for (const id of ids) supports.set(id, (supports.get(id) ?? 0) + 1);
+  for (const { supports: ids } of recordsOf(ledger.reflections)) {
+    for (const id of ids) supports.set(id, (supports.get(id) ?? 0) + 1);
   }
   return new Map(activeObservations(ledger).map(({ id }) => [id, tierOf(supports.get(id) ?? 0)] as const));
 }
@@ -23,10 +23,7 @@ export function activeObservations(ledger: Ledger): readonly ObservationRef[] {
 }
 
 export function isActive(ledger: Ledger, observationId: string): boolean {
-  return (
-    recordById(ledger.observations, observationId) !== undefined &&
-    recordById(ledger.drops, observationId) === undefined
-  );
+  return itemAt(ledger.dropLog, placeOf(ledger.observations, observationId)) === NOT_DROPPED;
 }
 
 export function isPoolOverTarget(ledger: Ledger, settings: Settings): boolean {

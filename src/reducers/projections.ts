@@ -1,8 +1,10 @@
 import { type Branch, idAt, NOWHERE } from "./branch.ts";
+import { itemAt } from "./chunked-log.ts";
 import type { EntryLookup } from "./entry.ts";
 import { type Ledger, NOT_DROPPED, type ObservationRef, type ReflectionRef } from "./ledger.ts";
 import type { Observation, Projection, Reflection } from "./ledger-entries.ts";
 import { readFolded, readRecords } from "./memory-content.ts";
+import { recordAt, recordsOf } from "./record-log.ts";
 import type { Settings } from "./settings.ts";
 
 /** Which records a projection holds, in ledger order, before their text is read. */
@@ -80,9 +82,7 @@ function selectThrough(ledger: Ledger, cut: number, foldedThrough: number): Sele
     return true;
   });
   const reflections: ReflectionRef[] = [];
-  for (const chunk of ledger.reflectionLog) {
-    for (const ref of chunk) if (ref.covers < foldedThrough) reflections.push(ref);
-  }
+  for (const ref of recordsOf(ledger.reflections)) if (ref.covers < foldedThrough) reflections.push(ref);
   return { observations, reflections };
 }
 
@@ -103,15 +103,12 @@ function forEachBefore(
   foldedThrough: number,
   visit: (ref: ObservationRef) => boolean,
 ): void {
-  // Plain loops: a compaction walks tens of thousands of records here while the user waits.
-  for (let c = 0; c < ledger.observationLog.length; c++) {
-    const chunk = ledger.observationLog[c] ?? [];
-    const drops = ledger.dropLog[c] ?? [];
-    for (let i = 0; i < chunk.length; i++) {
-      const ref = chunk[i];
-      if (!ref || !liesBefore(ref, cut) || (drops[i] ?? NOT_DROPPED) < foldedThrough) continue;
-      if (!visit(ref)) return;
-    }
+  const { observations, dropLog } = ledger;
+  // A plain loop: a compaction walks tens of thousands of records here while the user waits.
+  for (let place = 0; place < observations.length; place++) {
+    const ref = recordAt(observations, place);
+    if (!ref || !liesBefore(ref, cut) || (itemAt(dropLog, place) ?? NOT_DROPPED) < foldedThrough) continue;
+    if (!visit(ref)) return;
   }
 }
 

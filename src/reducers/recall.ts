@@ -3,7 +3,7 @@ import type { EntryLookup } from "./entry.ts";
 import type { Observation, Reflection } from "./ledger-entries.ts";
 import { readObservation, readReflection } from "./memory-content.ts";
 import { isActive } from "./pool.ts";
-import { recordById } from "./record-index.ts";
+import { recordById } from "./record-log.ts";
 import type { SessionState } from "./session-state.ts";
 import { type ContextEdit, contextEditOf, renderSource } from "./sources.ts";
 import { renderObservation, renderReflection } from "./summary.ts";

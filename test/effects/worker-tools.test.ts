@@ -352,7 +352,15 @@ describe("whatever a model sends", () => {
     id,
     fc.array(id).map((list) => JSON.stringify(list)),
   );
+  /** What a model sends on a good day, so that enough is accepted to look at. */
+  const good = fc.record({
+    content: fc.string({ unit: "binary", minLength: 1, maxLength: 40 }),
+    relevance: fc.constantFrom("low", "critical"),
+    sourceEntryIds: fc.array(fc.constantFrom(...SOURCES.keys()), { minLength: 1, maxLength: 4 }),
+    supportingObservationIds: fc.array(fc.constantFrom(...SHOWN), { minLength: 1, maxLength: 4 }),
+  });
   const item = fc.oneof(
+    good,
     fc.record(
       { content: text, relevance, sourceEntryIds: ids, supportingObservationIds: ids },
       { requiredKeys: [] },
