@@ -56,12 +56,13 @@ export function createRecorder(options: RecorderOptions): Recorder {
     onFailure(`The debug recording stopped: ${error instanceof Error ? error.message : String(error)}`);
   }
 
-  function push(lines: readonly RecordingLine[]): void {
-    if (queue.length + lines.length > maxQueuedLines) {
+  function enqueue(line: RecordingLine): void {
+    if (ended) return;
+    if (queue.length >= maxQueuedLines) {
       fail(new Error(`${file} cannot be written as fast as the session goes`));
       return;
     }
-    queue.push(...lines);
+    queue.push(line);
     writing ??= write()
       .catch(fail)
       .finally(() => {
@@ -110,9 +111,13 @@ export function createRecorder(options: RecorderOptions): Recorder {
     take(step) {
       if (ended || closed) return;
       last = step.event;
+      if (step.event.type === "session.opened") {
+        enqueue(header);
+        if (restored) enqueue(restored);
+      }
+      enqueue(step.event);
       const decision = decisionOf(step);
-      const opens = step.event.type === "session.opened" ? [header, restored ?? []].flat() : [];
-      push([...opens, step.event, ...(decision ? [decision] : [])]);
+      if (decision) enqueue(decision);
     },
     async close() {
       closed = true;
