@@ -3,17 +3,24 @@ import { once } from "node:events";
 import { createWriteStream, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { largeRecording } from "../test/support/large-recording.ts";
 
 /**
- * How fast `memory-lanes replay` goes through a long recording, as a user starts it, and what memory it takes:
+ * How fast `memory-lanes replay` goes through a long recording, built as users have it, and what memory it takes:
  *
- *   node bench/replay.ts [events] [tokens per entry]
+ *   npm run build && node bench/replay.ts [events] [tokens per entry]
  *
- * Fewer tokens per entry mean fewer runs: with 10, nearly all events move no lane.
+ * Fewer tokens per entry mean fewer runs: with 10, nearly all events move no lane. The yardstick is a program that does
+ * nothing but parse every line as JSON.
  */
 const [events = 1_000_000, tokensPerEntry = 120] = process.argv.slice(2).map(Number);
-const BIN = join(import.meta.dirname, "../src/host/bin.js");
+const COMMAND = `
+  const { main } = await import(${JSON.stringify(pathToFileURL(join(import.meta.dirname, "../dist/cli.js")))});
+  process.exitCode = await main(process.argv.slice(1));`;
+const YARDSTICK = `
+  import { readFileSync } from "node:fs";
+  for (const line of readFileSync(process.argv[1], "utf8").split("\\n")) if (line) JSON.parse(line);`;
 const dir = mkdtempSync(join(tmpdir(), "memory-lanes-bench-"));
 
 try {
@@ -23,7 +30,10 @@ try {
   console.log(
     `${events.toLocaleString("en-US")} events, ${tokensPerEntry} tokens per entry, ${megabytes} MB`,
   );
-  for (const args of [["--verify"], [], ["--json"]]) measure(file, args);
+  measure("JSON.parse", YARDSTICK, [file]);
+  for (const args of [["--verify"], [], ["--json"]]) {
+    measure(`replay ${args.join(" ")}`, COMMAND, ["replay", file, ...args]);
+  }
 } finally {
   rmSync(dir, { recursive: true });
 }
@@ -42,7 +52,7 @@ async function write(file: string): Promise<void> {
 }
 
 /** Time is that of the process's own work, so that what else the machine does counts less. */
-function measure(file: string, args: readonly string[]): void {
+function measure(name: string, program: string, args: readonly string[]): void {
   const report = `process.on("exit", () => {
     const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage();
     require("node:fs").writeSync(3, JSON.stringify({ seconds: (userCPUTime + systemCPUTime) / 1e6, maxRSS }));
@@ -51,17 +61,17 @@ function measure(file: string, args: readonly string[]): void {
   const started = performance.now();
   const { status, output } = spawnSync(
     process.execPath,
-    ["--import", preload, BIN, "replay", file, ...args],
+    ["--import", preload, "--input-type=module", "--eval", program, "--", ...args],
     {
       stdio: ["ignore", "ignore", "ignore", "pipe"],
       encoding: "utf8",
     },
   );
   const wall = (performance.now() - started) / 1000;
-  if (status !== 0) throw new Error(`replay ${args.join(" ")} ended with ${status}`);
+  if (status !== 0) throw new Error(`${name} ended with ${status}`);
   const { seconds, maxRSS } = JSON.parse(output[3] ?? "") as { seconds: number; maxRSS: number };
   const rate = Math.round(events / seconds).toLocaleString("en-US");
   console.log(
-    `replay ${args.join(" ").padEnd(8)}  ${rate} events per CPU second  ${seconds.toFixed(1)} s CPU, ${wall.toFixed(1)} s wall  ${(maxRSS / 1024).toFixed(0)} MB`,
+    `${name.padEnd(15)}  ${rate} events per CPU second  ${seconds.toFixed(1)} s CPU, ${wall.toFixed(1)} s wall  ${(maxRSS / 1024).toFixed(0)} MB`,
   );
 }
