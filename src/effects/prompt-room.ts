@@ -1,6 +1,6 @@
 import type { Api, Model } from "@earendil-works/pi-ai";
 import { estimateTextTokens } from "../reducers/tokens.ts";
-import type { WorkerLimits, WorkerRequest } from "./worker-loop.ts";
+import type { WorkerLimits, WorkerRequest, WorkerTool } from "./worker-loop.ts";
 
 /** What a worker's requests have room for in its model's context window. */
 export interface RequestRoom {
@@ -13,7 +13,7 @@ export interface RequestRoom {
 const WINDOW_WHEN_UNKNOWN = 60_000;
 /** Output may take at most this share of what system prompt and tool leave of the window. */
 const OUTPUT_SHARE = 1 / 3;
-/** Estimates may be a tenth low, and the run's own later messages need room too. */
+/** Estimates may be a tenth low, and a run should have more than one turn: its replies stay in its conversation. */
 const SAFE_SHARE = 0.8;
 
 /**
@@ -25,13 +25,23 @@ export function roomFor(
   { systemPrompt, tool }: Pick<WorkerRequest, "systemPrompt" | "tool">,
   limits: WorkerLimits,
 ): RequestRoom {
-  const window = model.contextWindow > 0 ? model.contextWindow : WINDOW_WHEN_UNKNOWN;
-  const { name, description, parameters } = tool;
-  const schema = JSON.stringify({ name, description, parameters });
-  const fixed = estimateTextTokens(systemPrompt) + estimateTextTokens(schema);
+  const window = windowOf(model);
+  const fixed = fixedTokens(systemPrompt, tool);
   const maxTokens = atLeastOne(Math.min(limits.maxTokens, (window - fixed) * OUTPUT_SHARE));
   const userPrompt = atLeastOne((window - maxTokens) * SAFE_SHARE - fixed);
   return { userPrompt, limits: { ...limits, maxTokens } };
+}
+
+/** A model's context window in tokens; a guess where it is not known. */
+export function windowOf(model: Model<Api>): number {
+  return model.contextWindow > 0 ? model.contextWindow : WINDOW_WHEN_UNKNOWN;
+}
+
+/** Estimated tokens of what every request of a run begins with. */
+export function fixedTokens(systemPrompt: string, { name, description, parameters }: WorkerTool): number {
+  return (
+    estimateTextTokens(systemPrompt) + estimateTextTokens(JSON.stringify({ name, description, parameters }))
+  );
 }
 
 function atLeastOne(tokens: number): number {

@@ -11,7 +11,9 @@ import type {
 import pRetry, { AbortError } from "p-retry";
 import { addUsage, noUsage } from "../machines/engine-state.ts";
 import type { Usage } from "../machines/events.ts";
+import { estimateTextTokens } from "../reducers/tokens.ts";
 import { classifyFailure, failureFrom, isPassing, type WorkerFailure } from "./failure.ts";
+import { fixedTokens, windowOf } from "./prompt-room.ts";
 
 /** The only way to a model: Pi's registry resolves credentials, headers and custom providers behind `stream`. */
 export interface ModelAccess {
@@ -61,7 +63,7 @@ export interface WorkerReport {
   requests: number;
   /** Of all replies, also of those that tell of a failure */
   usage: Usage;
-  /** The model would have gone on, but had had its turns. */
+  /** The model would have gone on, but had had its turns, or had filled its window. */
   capped: boolean;
 }
 
@@ -71,8 +73,8 @@ const RETRY_AFTER_MS = 1000;
 const RETRY_FACTOR = 3;
 
 /**
- * Runs one worker: asks the model, answers its tool calls, and goes on until it replies without one or has had
- * `maxTurns` turns, which is not a failure. A loop of our own on purpose: it is short, and the options of Pi's loop
+ * Runs one worker: asks the model, answers its tool calls, and goes on until it replies without one, has had `maxTurns`
+ * turns, or has no room in its window for another reply; the last two are no failure. A loop of our own on purpose: it is short, and the options of Pi's loop
  * have changed in ways that left workers without prompt and without cap (COMPLAINTS 1 and 2).
  *
  * Never rejects, and ends at the deadline or at an abort even if the provider ignores both. A run that did not
@@ -113,7 +115,8 @@ async function converse(
 ): Promise<End> {
   const messages: Message[] = [{ role: "user", content: userPrompt, timestamp: Date.now() }];
   const tools = [{ name: tool.name, description: tool.description, parameters: tool.parameters }];
-  while (report.turns < limits.maxTurns) {
+  let tokens = fixedTokens(systemPrompt, tool) + estimateTextTokens(userPrompt);
+  do {
     const reply = await ask(access, { systemPrompt, messages: [...messages], tools }, limits, signal, report);
     // After the run has ended its records have been counted: a late reply must not add to them.
     if (signal.aborted) return { outcome: "aborted" };
@@ -128,10 +131,19 @@ async function converse(
       const isSilent = report.turns === 1 && !reply.content.some(saysSomething);
       return isSilent ? failed({ kind: "bad-response", message: "the model's reply was empty" }) : COMPLETED;
     }
-    messages.push(reply, ...calls.map((call) => toolResult(call, answerTo(call, tool))));
-  }
+    const results = calls.map((call) => toolResult(call, answerTo(call, tool)));
+    messages.push(reply, ...results);
+    tokens = tokensThrough(reply, tokens) + estimateTextTokens(JSON.stringify(results));
+  } while (report.turns < limits.maxTurns && tokens + limits.maxTokens <= windowOf(access.model));
   report.capped = true;
   return COMPLETED;
+}
+
+/** Tokens of a conversation up to and with a reply: the provider's own count, or an estimate where it gives none. */
+function tokensThrough(reply: AssistantMessage, before: number): number {
+  const { input, output, cacheRead, cacheWrite } = usageOf(reply);
+  const counted = input + output + cacheRead + cacheWrite;
+  return counted > 0 ? counted : before + estimateTextTokens(JSON.stringify(reply.content));
 }
 
 const COMPLETED: End = { outcome: "completed" };

@@ -119,6 +119,23 @@ describe("the end of a run", () => {
     expect(await run()).toMatchObject({ outcome: "completed", turns: 1, requests: 1, capped: false });
   });
 
+  it("ends when its conversation leaves no room for another reply in the window, with what it has", async () => {
+    const long: Answer = {
+      toolCalls: [{ name: "record_observations", arguments: { text: "one more of the words ".repeat(150) } }],
+    };
+    replies(long);
+    const report = await runWorker(
+      { systemPrompt: SYSTEM, userPrompt: USER, tool },
+      accessTo(model.url, { contextWindow: 4000 }),
+      limitsOf({ maxTokens: 1000 }),
+    );
+    expect(report).toMatchObject({ outcome: "completed", capped: true });
+    expect(calls).toHaveLength(report.turns);
+    // Each call is of some 750 tokens.
+    expect(report.turns).toBeGreaterThanOrEqual(3);
+    expect(report.turns).toBeLessThanOrEqual(5);
+  });
+
   it("is the turn cap for a model that calls its tool for ever, which is no failure", async () => {
     replies(CALL);
     const report = await run({ maxTurns: 4 });
