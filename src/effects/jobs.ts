@@ -61,10 +61,10 @@ const SMALLEST_CHUNK = 500;
 
 const observe: Job = async (world, command, access, signal) => {
   const { session, settings } = world.state();
-  const limits = limitsFor(world, access, signal);
+  const limits = limitsFor(world, command, access, signal);
   const largest = largestChunk(access.model, limits);
   const whole = Math.min(largest, observerChunkBudget(settings, access.model.contextWindow));
-  // Each failure in a row halves the chunk, so that a prompt which is too long for the model mends itself.
+  // The chunk is halved along with the prompt: there must be less to find, too, when it is the reply that gets too long.
   const budget = Math.max(Math.min(largest, SMALLEST_CHUNK), Math.floor(whole / 2 ** command.failures));
   const start = firstUnobserved(session, budget, command.emptyThroughId);
   // Entries behind the chunk are passed too: a context edit among them may take one of its entries back.
@@ -95,18 +95,18 @@ const observe: Job = async (world, command, access, signal) => {
   });
 };
 
-const reflect: Job = async (world, _command, access, signal) => {
+const reflect: Job = async (world, command, access, signal) => {
   const { input, throughId } = poolOf(world);
   if (throughId === undefined || input.observations.length === 0)
     return { ...NOTHING_DONE, outcome: "empty" };
-  const result = await runReflector(input, access, limitsFor(world, access, signal));
+  const result = await runReflector(input, access, limitsFor(world, command, access, signal));
   return endOf(result, throughId, 0, {
     customType: REFLECTIONS_RECORDED,
     data: { reflections: result.records, coversUpToId: throughId },
   });
 };
 
-const drop: Job = async (world, _command, access, signal) => {
+const drop: Job = async (world, command, access, signal) => {
   const { input, throughId } = poolOf(world);
   const { session, settings } = world.state();
   const maximum = maximumDrops(session.ledger, settings);
@@ -120,7 +120,7 @@ const drop: Job = async (world, _command, access, signal) => {
       now: world.now(),
     },
     access,
-    limitsFor(world, access, signal),
+    limitsFor(world, command, access, signal),
   );
   return endOf(result, throughId, 0, {
     customType: OBSERVATIONS_DROPPED,
@@ -145,12 +145,18 @@ function poolOf(world: World): { input: PoolInput; throughId: string | undefined
   };
 }
 
-function limitsFor(world: World, access: ModelAccess, signal: AbortSignal): WorkerLimits {
+function limitsFor(
+  world: World,
+  { failures }: StartRun,
+  access: ModelAccess,
+  signal: AbortSignal,
+): WorkerLimits {
   const { settings } = world.state();
   return {
     maxTurns: settings.agentMaxTurns,
     maxTokens: outputBudget(access.model, settings.agentMaxTokens),
     timeoutMs: settings.workerTimeoutMs,
+    failures,
     signal,
   };
 }

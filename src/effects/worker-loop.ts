@@ -49,6 +49,8 @@ export interface WorkerLimits {
   maxTokens: number;
   /** Milliseconds until the run counts as failed */
   timeoutMs: number;
+  /** Failures in a row before this run: each halves what its prompts may hold */
+  failures: number;
   signal: AbortSignal;
   /** Milliseconds before the first retry at least; tests make it short */
   retryAfterMs?: number;

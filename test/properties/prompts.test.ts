@@ -107,6 +107,22 @@ describe("a request, whatever the memory, the window and the settings", () => {
       );
     },
   );
+
+  it.each(["observer", "reflector", "dropper"] as const)(
+    "of the %s is halved by each failure before it, so that one which is too long mends itself",
+    async (worker) => {
+      const memory = { observations: 400, reflections: 0, length: 200, message: 40_000 };
+      const model = { contextWindow: 20_000 };
+      const longest = async (failures: number) => {
+        const requests = await requestsOf(worker, memory, model, { agentMaxTurns: 10_000 }, failures);
+        return Math.max(...requests.map((request) => estimateTextTokens(promptOf(request))));
+      };
+      const [whole, half] = [await longest(0), await longest(1)];
+      expect(half).toBeLessThan(whole * 0.75);
+      // There is an end to it: whatever fails for another reason is not read in crumbs.
+      expect(await longest(30)).toBeGreaterThan(500);
+    },
+  );
 });
 
 interface Request {
@@ -120,6 +136,7 @@ async function requestsOf(
   memory: Size,
   model: { contextWindow: number; maxTokens?: number },
   given: Partial<Settings>,
+  failures = 0,
 ): Promise<Request[]> {
   const requests: Request[] = [];
   const access: ModelAccess = {
@@ -131,7 +148,7 @@ async function requestsOf(
       return stream;
     },
   };
-  const command = { type: "startRun", runId: "r", worker, failures: 0, emptyThroughId: null } as const;
+  const command = { type: "startRun", runId: "r", worker, failures, emptyThroughId: null } as const;
   const end = await JOBS[worker](worldOf(memory, given), command, access, new AbortController().signal);
   expect(end.outcome).toBe("empty");
   return requests;
