@@ -27,9 +27,12 @@ export interface CollectorSpec<T, A> {
   item: z.ZodType<A>;
   /** What has happened to an accepted record: "recorded", "dropped" */
   done: string;
+  /** The memory id of a record */
+  idOf(record: T): string;
   /** The records in a list that came as plain text; unset: the text is one record. */
   split?(text: string): readonly string[];
-  judge(args: A, accepted: readonly T[]): Judgement<T>;
+  /** `accepted` holds the ids of the records accepted so far. */
+  judge(args: A, accepted: ReadonlySet<string>): Judgement<T>;
 }
 
 /**
@@ -38,14 +41,16 @@ export interface CollectorSpec<T, A> {
  */
 export function createCollector<T, A>(spec: CollectorSpec<T, A>): Collector<T> {
   const accepted: T[] = [];
+  const acceptedIds = new Set<string>();
   const refusals: string[] = [];
 
   function answerTo(item: unknown, index: number): string {
     const place = `${spec.list}[${index}]`;
     const parsed = spec.item.safeParse(item);
-    const judged = parsed.success ? spec.judge(parsed.data, accepted) : malformed(parsed.error);
+    const judged = parsed.success ? spec.judge(parsed.data, acceptedIds) : malformed(parsed.error);
     if ("record" in judged) {
       accepted.push(judged.record);
+      acceptedIds.add(spec.idOf(judged.record));
       return `${place}: ${spec.done}`;
     }
     if ("duplicate" in judged) return `${place}: already ${spec.done} (${judged.duplicate}), nothing to do`;

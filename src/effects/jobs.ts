@@ -37,7 +37,11 @@ export interface LedgerEntry {
 export type JobEnd = Omit<
   EngineEventOf<"run.finished">,
   "v" | "seq" | "at" | "type" | "runId" | "worker" | "durationMs"
-> & { entry?: LedgerEntry };
+> & {
+  entry?: LedgerEntry;
+  /** Tokens of the last request; see `WorkerReport` */
+  asked?: number;
+};
 
 /** Gathers what a worker reads, runs it, and says how it ended. It appends nothing itself. */
 export type Job = (
@@ -61,11 +65,12 @@ const SMALLEST_CHUNK = 500;
 
 const observe: Job = async (world, command, access, signal) => {
   const { session, settings } = world.state();
-  const limits = limitsFor(world, command, access, signal);
+  const limits = limitsFor(world, access, signal);
   const largest = largestChunk(access.model, limits);
   const whole = Math.min(largest, observerChunkBudget(settings, access.model.contextWindow));
-  // The chunk is halved along with the prompt: there must be less to find, too, when it is the reply that gets too long.
-  const budget = Math.max(Math.min(largest, SMALLEST_CHUNK), Math.floor(whole / 2 ** command.failures));
+  // Each failure in a row halves chunk and prior memory: where the prompt was too long, or the reply, that mends itself.
+  const share = 1 / 2 ** command.failures;
+  const budget = Math.max(Math.min(whole, SMALLEST_CHUNK), Math.floor(whole * share));
   const start = firstUnobserved(session, budget, command.emptyThroughId);
   // Entries behind the chunk are passed too: a context edit among them may take one of its entries back.
   const chunk = renderSources(start === NOWHERE ? [] : entriesFrom(world, start), { maxTokens: budget });
@@ -80,6 +85,7 @@ const observe: Job = async (world, command, access, signal) => {
       isKnown: (id) => recordById(ledger.observations, id) !== undefined,
       priorObservations: prior.observations,
       priorReflections: prior.reflections,
+      priorShare: share,
       now: world.now(),
     },
     access,
@@ -95,18 +101,22 @@ const observe: Job = async (world, command, access, signal) => {
   });
 };
 
-const reflect: Job = async (world, command, access, signal) => {
+const reflect: Job = async (world, _command, access, signal) => {
   const { input, throughId } = poolOf(world);
   if (throughId === undefined || input.observations.length === 0)
     return { ...NOTHING_DONE, outcome: "empty" };
-  const result = await runReflector(input, access, limitsFor(world, command, access, signal));
+  const { ledger } = world.state().session;
+  const reflected = selectFull(ledger).observations.filter(
+    ({ covers }) => covers <= ledger.watermarks.reflect,
+  ).length;
+  const result = await runReflector({ ...input, reflected }, access, limitsFor(world, access, signal));
   return endOf(result, throughId, 0, {
     customType: REFLECTIONS_RECORDED,
     data: { reflections: result.records, coversUpToId: throughId },
   });
 };
 
-const drop: Job = async (world, command, access, signal) => {
+const drop: Job = async (world, _command, access, signal) => {
   const { input, throughId } = poolOf(world);
   const { session, settings } = world.state();
   const maximum = maximumDrops(session.ledger, settings);
@@ -120,7 +130,7 @@ const drop: Job = async (world, command, access, signal) => {
       now: world.now(),
     },
     access,
-    limitsFor(world, command, access, signal),
+    limitsFor(world, access, signal),
   );
   return endOf(result, throughId, 0, {
     customType: OBSERVATIONS_DROPPED,
@@ -145,18 +155,12 @@ function poolOf(world: World): { input: PoolInput; throughId: string | undefined
   };
 }
 
-function limitsFor(
-  world: World,
-  { failures }: StartRun,
-  access: ModelAccess,
-  signal: AbortSignal,
-): WorkerLimits {
+function limitsFor(world: World, access: ModelAccess, signal: AbortSignal): WorkerLimits {
   const { settings } = world.state();
   return {
     maxTurns: settings.agentMaxTurns,
     maxTokens: outputBudget(access.model, settings.agentMaxTokens),
     timeoutMs: settings.workerTimeoutMs,
-    failures,
     signal,
   };
 }
@@ -175,6 +179,7 @@ function endOf<T>(
     requests: result.report.requests,
     sourceTokens,
     usage: result.report.usage,
+    asked: result.report.asked,
     ...(result.failure && { failure: result.failure }),
     ...(result.outcome === "recorded" && { entry }),
   };

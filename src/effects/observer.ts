@@ -15,6 +15,8 @@ export interface ObserverInput {
   isKnown: (observationId: string) => boolean;
   priorObservations: readonly Observation[];
   priorReflections: readonly Reflection[];
+  /** How much of the room for prior memory it may fill, from 0 to 1 */
+  priorShare: number;
   now: number;
 }
 
@@ -47,7 +49,8 @@ export async function runObserver(
   const request = { systemPrompt: OBSERVER_SYSTEM_PROMPT, tool: collector.tool };
   const room = roomFor(access.model, request, limits);
   const free = room.userPrompt - FRAME_TOKENS - estimateTextTokens(input.chunk);
-  const priorBudget = Math.max(0, Math.min(LARGEST_PRIOR, Math.floor(free * PRIOR_SHARE)));
+  const priorRoom = Math.max(0, Math.min(LARGEST_PRIOR, free * PRIOR_SHARE));
+  const priorBudget = Math.floor(priorRoom * input.priorShare);
   const userPrompt = observerPrompt({ ...input, priorBudget });
   return resultOf(collector, await runWorker({ ...request, userPrompt }, access, room.limits));
 }

@@ -89,7 +89,9 @@ export async function runSlices<S>(
   limits: WorkerLimits,
 ): Promise<WorkerReport> {
   const endsAt = performance.now() + limits.timeoutMs;
-  let whole: WorkerReport = { outcome: "completed", turns: 0, requests: 0, usage: noUsage(), capped: false };
+  let whole: WorkerReport = {
+    ...{ outcome: "completed", turns: 0, requests: 0, usage: noUsage(), asked: 0, capped: false },
+  };
   for (const [index, slice] of slices.entries()) {
     const maxTurns = Math.ceil((limits.maxTurns - whole.turns) / (slices.length - index));
     if (maxTurns <= 0) return { ...whole, capped: true };

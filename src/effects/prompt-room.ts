@@ -15,13 +15,10 @@ const WINDOW_WHEN_UNKNOWN = 60_000;
 const OUTPUT_SHARE = 1 / 3;
 /** Estimates may be a tenth low, and a run should have more than one turn: its replies stay in its conversation. */
 const SAFE_SHARE = 0.8;
-/** Failures have other reasons than a prompt's length, too: it is not halved below this. */
-const SMALLEST_PROMPT = 4000;
 
 /**
  * Shares a model's context window out among system prompt, tool, user prompt and output, so that a request of all four
- * fits it, whatever the settings ask for: a window too small for them has less output, and less to read. Each failure in a
- * row halves the user prompt, so that one which is too long after all mends itself.
+ * fits it, whatever the settings ask for: a window too small for them has less output, and less to read.
  */
 export function roomFor(
   model: Model<Api>,
@@ -31,8 +28,7 @@ export function roomFor(
   const window = windowOf(model);
   const fixed = fixedTokens(systemPrompt, tool);
   const maxTokens = atLeastOne(Math.min(limits.maxTokens, (window - fixed) * OUTPUT_SHARE));
-  const whole = (window - maxTokens) * SAFE_SHARE - fixed;
-  const userPrompt = atLeastOne(Math.max(Math.min(whole, SMALLEST_PROMPT), whole / 2 ** limits.failures));
+  const userPrompt = atLeastOne((window - maxTokens) * SAFE_SHARE - fixed);
   return { userPrompt, limits: { ...limits, maxTokens } };
 }
 

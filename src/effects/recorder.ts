@@ -46,6 +46,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
   let last: EngineEvent | undefined;
   let writing: Promise<void> | undefined;
   let begun = false;
+  /** Bytes that the file began with: a long session's keyframe alone may be larger than a file should be. */
+  let startBytes = 0;
   let ended = false;
   let closed = false;
 
@@ -78,7 +80,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       if (size === undefined) await mkdir(dirname(file), { recursive: true });
       // Somebody deleted the file: what follows must replay without what it held.
       if (size === undefined && begun) await startAnew();
-      else if (size !== undefined && size > maxBytes) await rotate();
+      else if (size !== undefined && size > Math.max(maxBytes, 2 * startBytes)) await rotate();
       else await append(size);
       begun = true;
     }
@@ -104,7 +106,9 @@ export function createRecorder(options: RecorderOptions): Recorder {
     if (!last) return;
     // The keyframe is of this moment, so what waits to be written is part of it.
     queue = [];
-    await writeFile(file, [header, ...options.keyframe(last)].map(encodeLine).join(""));
+    const start = Buffer.from([header, ...options.keyframe(last)].map(encodeLine).join(""));
+    startBytes = start.length;
+    await writeFile(file, start);
   }
 
   return {

@@ -49,8 +49,6 @@ export interface WorkerLimits {
   maxTokens: number;
   /** Milliseconds until the run counts as failed */
   timeoutMs: number;
-  /** Failures in a row before this run: each halves what its prompts may hold */
-  failures: number;
   signal: AbortSignal;
   /** Milliseconds before the first retry at least; tests make it short */
   retryAfterMs?: number;
@@ -65,6 +63,8 @@ export interface WorkerReport {
   requests: number;
   /** Of all replies, also of those that tell of a failure */
   usage: Usage;
+  /** Tokens of the request made last, as far as they are known, with the output that it allowed */
+  asked: number;
   /** The model would have gone on, but had had its turns, or had filled its window. */
   capped: boolean;
 }
@@ -92,6 +92,7 @@ export async function runWorker(
     turns: 0,
     requests: 0,
     usage: noUsage(),
+    asked: 0,
     capped: false,
   };
   const controller = new AbortController();
@@ -119,6 +120,7 @@ async function converse(
   const tools = [{ name: tool.name, description: tool.description, parameters: tool.parameters }];
   let tokens = fixedTokens(systemPrompt, tool) + estimateTextTokens(userPrompt);
   do {
+    report.asked = tokens + limits.maxTokens;
     const reply = await ask(access, { systemPrompt, messages: [...messages], tools }, limits, signal, report);
     // After the run has ended its records have been counted: a late reply must not add to them.
     if (signal.aborted) return { outcome: "aborted" };
@@ -239,12 +241,17 @@ async function replyOf(stream: AssistantMessageEventStream): Promise<AssistantMe
 
 function usageOf({ usage }: AssistantMessage): Usage {
   return {
-    input: usage?.input ?? 0,
-    output: usage?.output ?? 0,
-    cacheRead: usage?.cacheRead ?? 0,
-    cacheWrite: usage?.cacheWrite ?? 0,
-    cost: usage?.cost?.total ?? 0,
+    input: amount(usage?.input),
+    output: amount(usage?.output),
+    cacheRead: amount(usage?.cacheRead),
+    cacheWrite: amount(usage?.cacheWrite),
+    cost: amount(usage?.cost?.total),
   };
+}
+
+/** Some servers count in text, or not at all. */
+function amount(value: unknown): number {
+  return typeof value === "number" && Number.isFinite(value) && value > 0 ? value : 0;
 }
 
 /** A longer timer would fire at once. */

@@ -3,6 +3,7 @@ import { type Branch, isSourceAt, NOWHERE, positionOf } from "../reducers/branch
 import { recordById } from "../reducers/record-log.ts";
 import type { SessionState } from "../reducers/session-state.ts";
 import { JOBS, type JobEnd, type LedgerEntry, NOTHING_DONE } from "./jobs.ts";
+import { createLearntWindows, type LearntWindows } from "./learnt-windows.ts";
 import type { World } from "./world.ts";
 
 type StartRun = Extract<Command, { type: "startRun" }>;
@@ -14,6 +15,7 @@ export interface WorkerRuns {
 }
 
 export function createWorkerRuns(world: World): WorkerRuns {
+  const windows = createLearntWindows();
   const inFlight = new Map<string, (end: JobEnd) => void>();
 
   function start(command: StartRun): void {
@@ -22,7 +24,7 @@ export function createWorkerRuns(world: World): WorkerRuns {
     const controller = new AbortController();
 
     /** Ends the run. The first caller wins, whatever the request does afterwards. */
-    function finish({ entry: _, ...end }: JobEnd): void {
+    function finish({ entry: _, asked: __, ...end }: JobEnd): void {
       if (!inFlight.delete(runId)) return;
       controller.abort();
       world.report({ type: "run.finished", runId, worker, durationMs: world.now() - startedAt, ...end });
@@ -32,7 +34,7 @@ export function createWorkerRuns(world: World): WorkerRuns {
     setImmediate(() => {
       if (!inFlight.has(runId)) return;
       const { session } = world.state();
-      runJob(world, command, controller.signal).then(
+      runJob(world, command, windows, controller.signal).then(
         (end) => inFlight.has(runId) && finish(appendRecords(world, end, session)),
         (error: unknown) => finish(failedEnd(error)),
       );
@@ -45,12 +47,20 @@ export function createWorkerRuns(world: World): WorkerRuns {
   };
 }
 
-async function runJob(world: World, command: StartRun, signal: AbortSignal): Promise<JobEnd> {
+async function runJob(
+  world: World,
+  command: StartRun,
+  windows: LearntWindows,
+  signal: AbortSignal,
+): Promise<JobEnd> {
   const model = world.workerModel();
   if ("problem" in model) {
     return { ...NOTHING_DONE, outcome: "failed", failure: { kind: "no-model", message: model.problem } };
   }
-  return JOBS[command.worker](world, command, model.access, signal);
+  const access = windows.within(model.access);
+  const end = await JOBS[command.worker](world, command, access, signal);
+  if (end.failure?.kind === "prompt-too-long") windows.refused(access.model, end.asked ?? 0);
+  return end;
 }
 
 /** Writes what a run recorded, unless the branch that it read, which is `read`'s, has been left meanwhile. */

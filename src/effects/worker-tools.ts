@@ -51,6 +51,7 @@ export function collectObservations(
     description: "Record observations about the source entries. Call it as often as needed; stop when done.",
     item: ObservationArgs,
     done: "recorded",
+    idOf: ({ id }) => id,
     judge(args, accepted) {
       const line = checkedContent(args.content);
       if ("refusal" in line) return line;
@@ -58,7 +59,7 @@ export function collectObservations(
       const refusal = refusedIds(cited, (id) => sources.has(id), "sourceEntryIds");
       if (refusal) return refusal;
       const id = memoryId(line.content);
-      if (isKnown(id) || accepted.some((other) => other.id === id)) return { duplicate: id };
+      if (isKnown(id) || accepted.has(id)) return { duplicate: id };
       return {
         record: {
           id,
@@ -84,6 +85,7 @@ export function collectReflections(
     description: "Record durable reflections. Call it only for what deserves it; stop when done.",
     item: ReflectionArgs,
     done: "recorded",
+    idOf: ({ id }) => id,
     judge(args, accepted) {
       const line = checkedContent(args.content);
       if ("refusal" in line) return line;
@@ -91,7 +93,7 @@ export function collectReflections(
       const refusal = refusedIds(cited, isShown, "supportingObservationIds");
       if (refusal) return refusal;
       const id = memoryId(line.content);
-      if (isKnown(id) || accepted.some((other) => other.id === id)) return { duplicate: id };
+      if (isKnown(id) || accepted.has(id)) return { duplicate: id };
       return {
         record: {
           id,
@@ -115,12 +117,13 @@ export function collectDrops(
     description: `Drop observations from active memory, at most ${maximum} in all. Dropping none is fine.`,
     item: z.string(),
     done: "dropped",
+    idOf: (id) => id,
     split: splitIds,
     judge(given, accepted) {
       const id = memoryIdOf(given);
-      if (accepted.includes(id)) return { duplicate: id };
+      if (accepted.has(id)) return { duplicate: id };
       if (!isShown(id)) return { refusal: "not an active observation shown here", detail: clipped(id, 40) };
-      if (accepted.length >= maximum) return { refusal: `limit reached, ${maximum} are dropped already` };
+      if (accepted.size >= maximum) return { refusal: `limit reached, ${maximum} are dropped already` };
       return { record: id };
     },
   });

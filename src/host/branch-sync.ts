@@ -1,6 +1,6 @@
 import { NOWHERE, positionOf, tipOf } from "../reducers/branch.ts";
 import { describeEntry } from "../reducers/describe-entry.ts";
-import type { EntryLike, EntryLookup } from "../reducers/entry.ts";
+import { type EntryLike, type EntryLookup, textOf } from "../reducers/entry.ts";
 import type { EntryFact } from "../reducers/entry-fact.ts";
 import type { SessionState } from "../reducers/session-state.ts";
 
@@ -24,9 +24,9 @@ export type BranchChange =
 export function branchChange(source: BranchSource, session: SessionState): BranchChange {
   const tip = tipOf(session.branch);
   const added: EntryLike[] = [];
-  for (let id = source.getLeafId(); id !== tip; ) {
+  for (let id = source.getLeafId(); idAsDescribed(id) !== tip; ) {
     const entry = id === null ? undefined : source.getEntry(id);
-    if (!entry || positionOf(session.branch, entry.id) !== NOWHERE) {
+    if (!entry || positionOf(session.branch, textOf(entry.id)) !== NOWHERE) {
       return { type: "replaced", branch: describeBranch(source) };
     }
     added.push(entry);
@@ -34,6 +34,11 @@ export function branchChange(source: BranchSource, session: SessionState): Branc
   }
   if (added.length === 0) return { type: "none" };
   return { type: "extended", entries: describeAll(added.reverse(), source) };
+}
+
+/** An entry of a damaged file may have no id, or another kind of one; see `describeEntry`. */
+function idAsDescribed(id: string | null): string | null {
+  return id === null ? null : textOf(id);
 }
 
 /** The facts of the whole current branch, root first. */

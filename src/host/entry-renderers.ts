@@ -27,7 +27,7 @@ export function wantsQuiet(files: readonly string[]): boolean {
   let quiet = false;
   for (const file of files) {
     try {
-      const settings = fieldsOf(JSON.parse(readFileSync(file, "utf8")));
+      const settings = fieldsOf(JSON.parse(readFileSync(file, "utf8").replace(/^\uFEFF/, "")));
       const shown = fieldsOf(settings["observational-memory"]).showWorkerNotifications;
       if (typeof shown === "boolean") quiet = !shown;
     } catch {

@@ -9,7 +9,7 @@ const TARGETS: Readonly<Record<string, LaneName>> = { observer: "observer", refl
 /** The lane that `/om:run ARGS` means (the observer when nothing is said), or what is wrong with the words. */
 export function demandedLane(args: string): { lane: LaneName } | { problem: string } {
   const word = args.trim() || "observer";
-  const lane = TARGETS[word];
+  const lane = Object.hasOwn(TARGETS, word) ? TARGETS[word] : undefined;
   return lane
     ? { lane }
     : { problem: `/om:run does not know "${word}". Use /om:run observer or /om:run reflector.` };

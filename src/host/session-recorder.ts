@@ -4,7 +4,16 @@ import type { Engine } from "../machines/engine.ts";
 import { EVENT_VERSION } from "../machines/events.ts";
 import { RECORDING_VERSION } from "../machines/recording.ts";
 import { tipOf } from "../reducers/branch.ts";
+import { memoryId } from "../reducers/memory-id.ts";
 import { type BranchSource, describeThrough } from "./branch-sync.ts";
+
+/**
+ * The name of a session's recording. Pi takes a session's id from its file as it stands there, so one that is no plain name
+ * must not choose a path: its digest stands for it.
+ */
+export function recordingName(sessionId: string): string {
+  return `${/^\w[\w.-]{0,99}$/.test(sessionId) ? sessionId : memoryId(sessionId)}.ndjson`;
+}
 
 /** Where the recordings of a Pi agent directory are. */
 export function recordingsDir(agentDir: string): string {
@@ -27,7 +36,7 @@ export function createSessionRecorder(options: SessionRecorderOptions): Recorder
   const { engine, source, sessionId, agentDir, version, pi, ...rest } = options;
   return createRecorder({
     ...rest,
-    file: join(recordingsDir(agentDir), `${sessionId}.ndjson`),
+    file: join(recordingsDir(agentDir), recordingName(sessionId)),
     header: { type: "header", recording: RECORDING_VERSION, version, pi, sessionId },
     keyframe({ seq, at }) {
       const { session, settings, contextWindow } = engine.state;

@@ -10,7 +10,7 @@ export const CommandSchema = z.discriminatedUnion("type", [
     type: z.literal("startRun"),
     runId: z.string(),
     worker: WorkerSchema,
-    /** Failures in a row before this run: each one halves what its prompts may hold. */
+    /** Failures in a row before this run: each one halves what the observer reads. */
     failures: z.int(),
     /** Last entry of a range that was judged to hold nothing worth recording. */
     emptyThroughId: z.string().nullable(),

@@ -66,15 +66,16 @@ function isNextRow({ length, log }: Branch, fact: EntryFact): boolean {
 /** The branch of these entries, root first. */
 export function branchOf(facts: readonly EntryFact[]): Branch {
   const { log } = emptyBranch();
-  let edits: readonly Edit[] = [];
+  const edits = new Map<number, NewEdit>();
   for (const fact of facts) {
     pushRow(log, fact);
     if (!fact.edit) continue;
     indexNewIds(log.positions);
-    edits = withEdit({ length: log.ids.length, log, edits }, fact.edit).edits;
+    const edit = newEdit({ length: log.ids.length, log, edits: [] }, fact.edit);
+    if (edit) edits.set(edit.position, edit);
   }
   indexNewIds(log.positions);
-  return { length: log.ids.length, log, edits };
+  return { length: log.ids.length, log, edits: summedUp([...edits.values()], log) };
 }
 
 /** Its id is not found until it is indexed. */
@@ -154,22 +155,31 @@ function copyLog(branch: Branch): BranchLog {
   };
 }
 
-function withEdit(branch: Branch, edit: { targetId: string; tokens: number | null }): Branch {
-  const position = positionOf(branch, edit.targetId);
-  if (position === NOWHERE || ((branch.log.kinds[position] ?? 0) & SOURCE_BIT) === 0) return branch;
-  const others = branch.edits.filter((other) => other.position !== position);
-  const edits = [...others, { position, tokens: edit.tokens, deltaThrough: 0 }].sort(
-    (a, b) => a.position - b.position,
-  );
-  let delta = 0;
-  return {
-    ...branch,
-    edits: edits.map(({ position, tokens }) => {
-      const raw = (branch.log.cumulative[position] ?? 0) - (branch.log.cumulative[position - 1] ?? 0);
-      delta += (tokens ?? 0) - raw;
-      return { position, tokens, deltaThrough: delta };
-    }),
-  };
+type NewEdit = Omit<Edit, "deltaThrough">;
+
+/** What an edit at the tip does; undefined when its target is not there, or is no conversation. */
+function newEdit(branch: Branch, { targetId, tokens }: NonNullable<EntryFact["edit"]>): NewEdit | undefined {
+  const position = positionOf(branch, targetId);
+  if (position === NOWHERE || ((branch.log.kinds[position] ?? 0) & SOURCE_BIT) === 0) return undefined;
+  return { position, tokens };
+}
+
+function withEdit(branch: Branch, fact: NonNullable<EntryFact["edit"]>): Branch {
+  const edit = newEdit(branch, fact);
+  if (!edit) return branch;
+  const others = branch.edits.filter(({ position }) => position !== edit.position);
+  return { ...branch, edits: summedUp([...others, edit], branch.log) };
+}
+
+function summedUp(edits: readonly NewEdit[], log: BranchLog): Edit[] {
+  let deltaThrough = 0;
+  return edits
+    .toSorted((a, b) => a.position - b.position)
+    .map(({ position, tokens }) => {
+      const raw = (log.cumulative[position] ?? 0) - (log.cumulative[position - 1] ?? 0);
+      deltaThrough += (tokens ?? 0) - raw;
+      return { position, tokens, deltaThrough };
+    });
 }
 
 /** Index of the last edit at or before `position`, or -1. */

@@ -10,7 +10,7 @@ import {
   recordAt,
   recordById,
   withRecord,
-  withRecordReplaced,
+  withRecordsReplaced,
 } from "./record-log.ts";
 
 /** Where an observation stands; its text stays in the session entry at position `entry`, item `index`. */
@@ -261,13 +261,14 @@ function foldDrops(
   covers: number,
 ): Partial<Collections> {
   const { observations } = ledger;
-  let { dropLog, tombstones, activeTokens } = ledger;
+  let { dropLog, activeTokens } = ledger;
+  const early: Tombstone[] = [];
   const counts = { ...ledger.counts };
   for (const id of fact.observationIds) {
     const place = placeOf(observations, id);
     const observation = recordAt(observations, place);
     if (!observation) {
-      tombstones = withTombstone(tombstones, { id, covers });
+      early.push({ id, covers });
       continue;
     }
     const earliest = itemAt(dropLog, place) ?? NOT_DROPPED;
@@ -280,13 +281,18 @@ function foldDrops(
   books.counts = counts;
   books.activeTokens = activeTokens;
   books.watermarks = { ...ledger.watermarks, drop: Math.max(ledger.watermarks.drop, covers) };
-  return { dropLog, tombstones };
+  return { dropLog, tombstones: withTombstones(ledger.tombstones, early) };
 }
 
-function withTombstone(tombstones: RecordLog<Tombstone>, tombstone: Tombstone): RecordLog<Tombstone> {
-  const known = recordById(tombstones, tombstone.id);
-  if (!known) return withRecord(tombstones, tombstone);
-  return tombstone.covers < known.covers ? withRecordReplaced(tombstones, tombstone) : tombstones;
+function withTombstones(tombstones: RecordLog<Tombstone>, added: readonly Tombstone[]): RecordLog<Tombstone> {
+  let all = tombstones;
+  const earlier = new Map<string, Tombstone>();
+  for (const tombstone of added) {
+    const known = recordById(all, tombstone.id);
+    if (!known) all = withRecord(all, tombstone);
+    else if (tombstone.covers < known.covers) earlier.set(tombstone.id, tombstone);
+  }
+  return earlier.size > 0 ? withRecordsReplaced(all, earlier) : all;
 }
 
 function foldCompaction(

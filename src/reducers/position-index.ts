@@ -27,8 +27,9 @@ export function indexNewIds(index: PositionIndex): void {
   for (; index.indexed < ids.length; index.indexed++) place(index, index.indexed);
 }
 
-/** The first position of an id, or undefined. */
+/** The first position of an id, or undefined; so for what a damaged file has in place of an id. */
 export function findPosition({ ids, slots }: PositionIndex, id: string): number | undefined {
+  if (typeof id !== "string") return undefined;
   const mask = slots.length - 1;
   for (let slot = hashOf(id) & mask; ; slot = (slot + 1) & mask) {
     const position = (slots[slot] ?? 0) - 1;

@@ -194,35 +194,36 @@ function describeSource(source: RecalledSource): string {
   return `${text}\n\nSource ${source.entryId}, as Pi has shown it to the agent since it replaced the content\n${source.replacement}`;
 }
 
-/** More characters than this to a token are not worth looking at: it keeps paging linear in the text. */
-const CHARS_PER_TOKEN_BOUND = 12;
-
-/** Splits text at line ends where it can, so that each page is at most about `maxTokens` tokens. */
+/** Splits text at line ends where it can, so that each page is at most about `maxTokens` tokens. Reads the text once. */
 function paginate(text: string, maxTokens: number): string[] {
   const pages: string[] = [];
-  let rest = text;
-  while (rest.length > maxTokens * CHARS_PER_TOKEN_BOUND || estimateTextTokens(rest) > maxTokens) {
-    const end = pageEnd(rest, maxTokens);
-    pages.push(rest.slice(0, end).trimEnd());
-    rest = rest.slice(end).replace(/^\n/, "");
+  let start = 0;
+  let tokens = 0;
+  for (const [pieceStart, piece] of piecesOf(text, Math.max(1, Math.min(LONGEST_PIECE, maxTokens >> 2)))) {
+    const cost = estimateTextTokens(piece);
+    if (tokens > 0 && tokens + cost > maxTokens) {
+      pages.push(text.slice(start, pieceStart).trimEnd());
+      start = pieceStart;
+      tokens = 0;
+    }
+    tokens += cost;
   }
-  if (rest.length > 0 || pages.length === 0) pages.push(rest);
+  pages.push(text.slice(start));
   return pages;
 }
 
-/** The largest prefix within the budget, found by halving, moved back to a line end if one is near. */
-function pageEnd(text: string, maxTokens: number): number {
-  let low = 1;
-  let high = Math.min(text.length, maxTokens * CHARS_PER_TOKEN_BOUND);
-  while (low < high) {
-    const middle = (low + high + 1) >>> 1;
-    if (estimateTextTokens(text.slice(0, middle)) <= maxTokens) low = middle;
-    else high = middle - 1;
+/** In UTF-16 units */
+const LONGEST_PIECE = 1000;
+
+/** The text's lines with their line ends, long ones in pieces, each with its start. No piece splits a character. */
+function* piecesOf(text: string, longest: number): Generator<[start: number, piece: string]> {
+  for (let start = 0; start < text.length; ) {
+    const lineEnd = text.indexOf("\n", start);
+    let end = Math.min(lineEnd === -1 ? text.length : lineEnd + 1, start + longest);
+    if (end < text.length && isHighSurrogate(text.charCodeAt(end - 1))) end++;
+    yield [start, text.slice(start, end)];
+    start = end;
   }
-  const lineEnd = text.lastIndexOf("\n", low);
-  const end = lineEnd > low / 2 ? lineEnd : low;
-  const splitsPair = isHighSurrogate(text.charCodeAt(end - 1));
-  return splitsPair && end > 1 ? end - 1 : Math.max(1, end);
 }
 
 function isHighSurrogate(code: number): boolean {

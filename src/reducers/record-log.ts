@@ -28,9 +28,12 @@ export function withRecord<T extends Identified>(log: RecordLog<T>, record: T): 
   return { shared, length: length + 1 };
 }
 
-/** The log with another record of the same id in place of one that it holds. Costs a copy of the log. */
-export function withRecordReplaced<T extends Identified>(log: RecordLog<T>, record: T): RecordLog<T> {
-  return logOf(recordsOf(log).map((known) => (known.id === record.id ? record : known)));
+/** The log with other records, by id, in place of those that it holds. Costs a copy of the log. */
+export function withRecordsReplaced<T extends Identified>(
+  log: RecordLog<T>,
+  records: ReadonlyMap<string, T>,
+): RecordLog<T> {
+  return logOf(recordsOf(log).map((known) => records.get(known.id) ?? known));
 }
 
 /** Where the record with this id stands, or `NOWHERE`. */

@@ -17,7 +17,7 @@ export const SettingsSchema = z.object({
   observerChunkMaxTokens: tokens()
     .optional()
     .describe(
-      "Cap on one observer run's input, in tokens. Unset: 20 % of the memory model's context window, or 60000 when the window is unknown. Never more than the window has room for.",
+      "Most that one observer run reads of the session, in tokens; what is remembered already comes on top. Unset: 20 % of the memory model's context window, or 60000 when the window is unknown. Never more than the window has room for.",
     ),
   compactAfterTokens: tokens()
     .default(81_000)

@@ -40,7 +40,6 @@ export function limitsOf(changes: Partial<WorkerLimits> = {}): WorkerLimits {
     maxTurns: 16,
     maxTokens: 1000,
     timeoutMs: 20_000,
-    failures: 0,
     signal: new AbortController().signal,
     retryAfterMs: 1,
     ...changes,

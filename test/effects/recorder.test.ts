@@ -120,6 +120,17 @@ describe("the recorder", () => {
     expectVerified(inOrder.flatMap((part) => linesOf(join(dirname(file), part))));
   });
 
+  it("does not begin one after the other when a long session's keyframe alone is over the limit", async () => {
+    const { s, recorder } = recorded({ maxBytes: 3000 });
+    await work(s, 40);
+    await recorder.close();
+    const eventsIn = (part: string) => linesOf(join(dirname(file), part)).filter((line) => "v" in line);
+    const [newest, ...older] = parts();
+    expect(newest).toBe("session.ndjson");
+    // Each has as much to say after its keyframe as the keyframe itself takes.
+    for (const part of older) expect(eventsIn(part).length).toBeGreaterThan(5);
+  });
+
   it("appends to the file of a resumed session, mending a line that broke off", async () => {
     const first = recorded();
     await work(first.s, 2);

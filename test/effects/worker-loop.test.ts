@@ -387,6 +387,18 @@ describe("a provider that keeps no rules", () => {
     expect(await running).toMatchObject({ outcome: "failed", failure: { kind: "connection" }, requests: 3 });
   });
 
+  it.each(["many", "12", Number.NaN, -5, null, undefined])("may count its tokens as %j", async (count) => {
+    const usage = { ...REPLY.usage, input: count, output: count, cost: { total: count } };
+    const report = await runWith(() => {
+      const stream = createAssistantMessageEventStream();
+      stream.end({ ...REPLY, usage: usage as unknown as AssistantMessage["usage"] });
+      return stream;
+    });
+    const { input, output, cost } = report.usage;
+    expect({ input, output, cost }).toEqual({ input: 0, output: 0, cost: 0 });
+    expect(report.outcome).toBe("completed");
+  });
+
   it("may give its reply only as the stream's result", async () => {
     const report = await runWith(() => {
       const stream = createAssistantMessageEventStream();

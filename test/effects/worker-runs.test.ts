@@ -4,8 +4,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { recordingsDir } from "../../src/host/session-recorder.ts";
 import { parseRecordingLine } from "../../src/machines/recording-line.ts";
 import { createReplay } from "../../src/machines/replay.ts";
+import { estimateTextTokens } from "../../src/reducers/tokens.ts";
 import { type FakePi, fakePi, ticks } from "../support/fake-pi.ts";
 import type { FakeRequest } from "../support/fake-request.ts";
+import { observationOf } from "./model-access.ts";
 
 const SETTINGS = {
   observeAfterTokens: 400,
@@ -67,6 +69,11 @@ function ledger(): Record<string, unknown>[] {
 function observationId(index: number): string {
   const observations = (ledger()[index]?.observations ?? []) as { id: string }[];
   return observations[0]?.id ?? "";
+}
+
+/** The last source entry that a prompt shows. */
+function sourceIn(prompt: string): string | undefined {
+  return [...prompt.matchAll(/\[Source entry id: (\S+)\]/g)].at(-1)?.[1];
 }
 
 /** How a lane stands, as `/om:lanes` says. */
@@ -323,6 +330,38 @@ describe("a compaction", () => {
     await pi.close("new");
     pi.compactions[0]?.(new Error("This extension ctx is stale"));
     expect(pi.notices).toEqual([]);
+  });
+});
+
+describe("a model that takes less than Pi thinks", () => {
+  it("is found out once: later runs keep to what passes, with no further refusal and no further warning", async () => {
+    start();
+    const said = pi.user(LONG);
+    const observations = Array.from({ length: 300 }, (_, n) =>
+      observationOf(`Module number ${n} of the project is released on Fridays after its nightly build.`, {
+        sourceEntryIds: [said],
+      }),
+    );
+    pi.append({
+      type: "custom",
+      customType: "om.observations.recorded",
+      data: { observations, coversUpToId: said },
+    });
+    const refused: number[] = [];
+    for (let recorded = 0; recorded < 5; ) {
+      const next = pi.user(LONG);
+      await turn();
+      const request = waiting("record_observations");
+      if (estimateTextTokens(request.prompt) > 3000) {
+        refused.push(recorded);
+        request.fail("400 the request exceeds the available context size");
+        await ticks();
+        vi.setSystemTime(Date.now() + 11 * 60_000);
+      } else await observe(`Remark ${recorded++}.`, sourceIn(request.prompt) ?? next);
+    }
+    expect(refused.length).toBeGreaterThan(0);
+    expect(refused.every((recorded) => recorded === 0)).toBe(true);
+    expect(pi.notices.filter((notice) => notice.includes("failed"))).toHaveLength(1);
   });
 });
 

@@ -53,6 +53,7 @@ function chunk(changes: Partial<ObserverInput> = {}): ObserverInput {
     isKnown: () => false,
     priorObservations: [],
     priorReflections: [],
+    priorShare: 1,
     now: new Date(2026, 0, 15, 15, 0).getTime(),
     ...changes,
   };
@@ -163,8 +164,8 @@ const shownIn = (request: ChatRequest) => [...userText(request).matchAll(ID)].fl
 const NARROW = { contextWindow: 6000 };
 
 describe("the reflector", () => {
-  const reflect = (input = pool(), changes = {}, modelChanges = {}) =>
-    runReflector(input, accessTo(model.url, modelChanges), limitsOf(changes));
+  const reflect = (input = pool(), changes = {}, modelChanges = {}, reflected = 0) =>
+    runReflector({ ...input, reflected }, accessTo(model.url, modelChanges), limitsOf(changes));
 
   it("records reflections on the pool, with its system prompt and the coverage in sight", async () => {
     script(
@@ -242,6 +243,14 @@ describe("the reflector", () => {
     model.use({ reflector: () => DONE });
     const result = await reflect(pool(), { maxTurns: 2 }, NARROW);
     expect(result).toMatchObject({ outcome: "empty", report: { turns: 2, requests: 2, capped: true } });
+  });
+
+  it("then reads those first that no run has read", async () => {
+    model.use({ reflector: () => DONE });
+    await reflect(pool(), { maxTurns: 2 }, NARROW, IDS.length - 3);
+    const [first = [], second = []] = model.requests.map(({ body }) => shownIn(body));
+    expect(first).toEqual(expect.arrayContaining(IDS.slice(-3)));
+    expect(second[0]).toBe(IDS[0]);
   });
 
   it("has failed as a whole when one slice fails, and sums up what it cost", async () => {

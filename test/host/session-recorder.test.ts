@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { branchChange, describeBranch } from "../../src/host/branch-sync.ts";
-import { createSessionRecorder, recordingsDir } from "../../src/host/session-recorder.ts";
+import { createSessionRecorder, recordingName, recordingsDir } from "../../src/host/session-recorder.ts";
 import { createEngine } from "../../src/machines/engine.ts";
 import { type EngineEvent, EVENT_VERSION, type Unstamped } from "../../src/machines/events.ts";
 import { parseRecordingLine } from "../../src/machines/recording-line.ts";
@@ -84,4 +84,17 @@ it("begins a rotated file where the engine stands, though Pi's session is furthe
     expect(new Set(ids.map(({ id }) => id)).size).toBe(ids.length);
   }
   rmSync(agentDir, { recursive: true });
+});
+
+it.each(["../../escaped", "..", ".", "/etc/x", "a/b", "a\\b", "", "x".repeat(300), "\u0000"])(
+  "writes nowhere else for a session that calls itself %j",
+  (sessionId) => {
+    expect(recordingName(sessionId)).toMatch(/^[0-9a-f]{12}\.ndjson$/);
+  },
+);
+
+it("names a recording after its session", () => {
+  expect(recordingName("01a22fff-71de-705a-a525-b54407de8230")).toBe(
+    "01a22fff-71de-705a-a525-b54407de8230.ndjson",
+  );
 });

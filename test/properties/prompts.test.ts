@@ -108,21 +108,27 @@ describe("a request, whatever the memory, the window and the settings", () => {
     },
   );
 
-  it.each(["observer", "reflector", "dropper"] as const)(
-    "of the %s is halved by each failure before it, so that one which is too long mends itself",
-    async (worker) => {
-      const memory = { observations: 400, reflections: 0, length: 200, message: 40_000 };
-      const model = { contextWindow: 20_000 };
-      const longest = async (failures: number) => {
-        const requests = await requestsOf(worker, memory, model, { agentMaxTurns: 10_000 }, failures);
-        return Math.max(...requests.map((request) => estimateTextTokens(promptOf(request))));
-      };
-      const [whole, half] = [await longest(0), await longest(1)];
-      expect(half).toBeLessThan(whole * 0.75);
-      // There is an end to it: whatever fails for another reason is not read in crumbs.
-      expect(await longest(30)).toBeGreaterThan(500);
-    },
-  );
+  it("of the observer is halved by each failure before it, prior memory and all", async () => {
+    const worker = "observer";
+    const memory = { observations: 400, reflections: 0, length: 200, message: 40_000 };
+    const model = { contextWindow: 20_000 };
+    const longest = async (failures: number) => {
+      const requests = await requestsOf(worker, memory, model, { agentMaxTurns: 10_000 }, failures);
+      return Math.max(...requests.map((request) => estimateTextTokens(promptOf(request))));
+    };
+    const [whole, half] = [await longest(0), await longest(1)];
+    expect(half).toBeLessThan(whole * 0.75);
+    // There is an end to it: whatever fails for another reason is not read in crumbs.
+    expect(await longest(30)).toBeGreaterThan(500);
+  });
+
+  it("shows the observer no more of the session than the settings allow, however little that is", async () => {
+    const memory = { observations: 1, reflections: 0, length: 20, message: 4000 };
+    const given = { observerChunkMaxTokens: 100 };
+    const [request] = await requestsOf("observer", memory, { contextWindow: 50_000 }, given);
+    const [, chunk = ""] = promptOf(request).split("## The session");
+    expect(estimateTextTokens(chunk)).toBeLessThan(250);
+  });
 });
 
 interface Request {
