@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -16,7 +16,7 @@ describe("memory-lanes doctor", () => {
   /** A home with an agent directory, and no Pi on the search path unless it is asked for. */
   function examine(
     settings: object | undefined,
-    { sessions = [] as (readonly object[])[], path = dir } = {},
+    { sessions = [] as (readonly object[])[], path = dir, prepare = (_agentDir: string): void => {} } = {},
   ) {
     const home = mkdtempSync(join(dir, "home-"));
     const agentDir = join(home, ".pi", "agent");
@@ -28,6 +28,7 @@ describe("memory-lanes doctor", () => {
       const text = [SESSION_HEADER, ...entries].map((line) => JSON.stringify(line)).join("\n");
       writeFileSync(join(agentDir, "sessions", `s${n}.jsonl`), `${text}\n`);
     }
+    prepare(agentDir);
     const env = { HOME: home, USERPROFILE: home, PATH: path, PI_CODING_AGENT_DIR: agentDir };
     const { out, code } = start(["doctor", "--json"], { cwd: dir, env });
     const findings = linesOf(out).map((line) => FindingSchema.parse(JSON.parse(line)));
@@ -86,6 +87,24 @@ describe("memory-lanes doctor", () => {
       level: "warning",
       message: expect.stringMatching(/1 memory record/),
     });
+  });
+
+  it("gets past what is no session file and no folder, though its name says so", async () => {
+    const { of, code } = examine(
+      {},
+      {
+        sessions: [plainSession().user().entries],
+        prepare(agentDir) {
+          const sessions = join(agentDir, "sessions");
+          mkdirSync(join(sessions, "folder.jsonl"));
+          symlinkSync("nowhere", join(sessions, "dangling.jsonl"));
+          writeFileSync(join(agentDir, "extensions"), "not a folder");
+        },
+      },
+    );
+    expect(code).toBe(0);
+    expect(of("sessions")).toMatchObject([{ level: "ok", message: expect.stringMatching(/^s0\.jsonl: /) }]);
+    expect(of("extension")).toHaveLength(1);
   });
 
   it("says so when Pi has never run here, or is not installed", async () => {

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { isAbsolute, join, resolve } from "node:path";
 import packageJson from "../../../../package.json" with { type: "json" };
 import { count } from "../words.ts";
@@ -86,7 +86,7 @@ function loadedFrom(dir: string, { home }: Surroundings): Loaded[] {
       : [{ source, from: file, path: localPath(source, dir, home) }];
   });
   const folder = join(dir, "extensions");
-  const found = existsSync(folder)
+  const found = statSync(folder, { throwIfNoEntry: false })?.isDirectory()
     ? readdirSync(folder).map((name) => ({ source: name, from: folder, path: join(folder, name) }))
     : [];
   return [...packages, ...extensions, ...found];

@@ -31,7 +31,11 @@ function latestSessions(dir: string): string[] {
   if (!existsSync(dir)) return [];
   return globSync("**/*.jsonl", { cwd: dir })
     .map((name) => join(dir, name))
-    .map((file) => ({ file, at: statSync(file).mtimeMs }))
+    .flatMap((file) => {
+      // A link may lead nowhere.
+      const stats = statSync(file, { throwIfNoEntry: false });
+      return stats?.isFile() ? [{ file, at: stats.mtimeMs }] : [];
+    })
     .sort((a, b) => b.at - a.at)
     .slice(0, LATEST)
     .map(({ file }) => file);
@@ -39,8 +43,15 @@ function latestSessions(dir: string): string[] {
 
 function checkSession(file: string, settings: Settings): Finding[] {
   const name = basename(file);
+  let text: string;
   try {
-    return judge(name, readFileSync(file, "utf8"), settings);
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return [finding("warning", `${name} cannot be read: ${why}`, `see who may read ${file}`)];
+  }
+  try {
+    return judge(name, text, settings);
   } catch (error) {
     if (!(error instanceof SessionFileError)) throw error;
     return [finding("warning", `${name}: ${error.message}`, "Pi cannot open it either; move it away")];
