@@ -277,6 +277,8 @@ describe("view and recall", () => {
     });
     expect(await run(["recall", file, "0123456789ab"])).toMatchObject({ code: 1, out: "" });
     expectRefusal(await run(["recall", file, "nothing"]), /12 hex digits/);
+    expectRefusal(await run(["recall", file, "a".repeat(9000)]), /^memory-lanes: "a{10,50}…": a memory id/);
+    expectRefusal(await run(["recall", file, id, "--page", "2"]), /--page 2: it has 1 page/);
     expectRefusal(await run(["view", RECORDING]), /it is a recording, which holds no text/);
   });
 });

@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError } from "commander";
 import { recallFrom, renderRecall } from "../../reducers/recall.ts";
 import { EXIT, type Io, UsageError } from "./io.ts";
 import { LEAF_OPTION, loadBranch } from "./session-options.ts";
+import { clipped, count } from "./words.ts";
 
 interface RecallOptions {
   page: number;
@@ -28,7 +29,9 @@ async function recall(io: Io, file: string, id: string, options: RecallOptions):
     .replace(/^\[|\]$/g, "")
     .toLowerCase();
   if (!/^[0-9a-f]{12}$/.test(wanted)) {
-    throw new UsageError(`${id}: a memory id is 12 hex digits, as at the start of a memory line`);
+    throw new UsageError(
+      `"${clipped(id, LONGEST_ECHO)}": a memory id is 12 hex digits, as at the start of a memory line`,
+    );
   }
   const branch = await loadBranch(io, file, options.leaf);
   const recalled = recallFrom(branch.session, branch.lookup, wanted);
@@ -42,12 +45,16 @@ async function recall(io: Io, file: string, id: string, options: RecallOptions):
     io.complain(text);
     return EXIT.difference;
   }
+  if (options.page > pages) throw new UsageError(`--page ${options.page}: it has ${count(pages, "page")}`);
   // The agent is told to call the tool again; a user turns pages differently.
   io.line(pages === 1 ? text : text.replace(/\n\n\[Page \d+ of \d+\. [^\n]*\]$/, ""));
   if (page < pages) io.line(`\nPage ${page} of ${pages}; --page ${page + 1} shows the next.`);
   else if (pages > 1) io.line(`\nPage ${page} of ${pages}, the last.`);
   return EXIT.ok;
 }
+
+/** Characters of what the user gave that an error repeats */
+const LONGEST_ECHO = 40;
 
 function pageOf(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError("It must be a page's number, from 1 on.");
