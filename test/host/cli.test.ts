@@ -251,7 +251,20 @@ describe("tune", () => {
         compactAfterTokens: 50_000,
       },
     });
+    const json = await run(["tune", RECORDING, "--settings", "2", "--set", "foldPolicy=always", "--json"]);
+    expect(linesOf(json.out)).toHaveLength(1);
+    expect(JSON.parse(json.out)).toMatchObject({
+      type: "settings",
+      row: 2,
+      settings: { compactAfterTokens: 81_000, foldPolicy: "always" },
+    });
     expectRefusal(await run(["tune", RECORDING, "--settings", "99"]), /there are rows 1 to 27/);
+    expectRefusal(await run(["tune", join(dir, "nowhere"), "--settings", "2"]), /there is no such file/);
+    expectRefusal(
+      await run(["tune", RECORDING, "--set", "reflectAfterTokens=1"]),
+      /--set reflectAfterTokens: the rows differ in it; give --reflect/,
+    );
+    expectRefusal(await run(["tune", "-", RECORDING, "-"]), /standard input can be named once/);
     expectRefusal(await run(["tune", RECORDING, "--price", "3"]), /in,out/);
   });
 });

@@ -45,6 +45,12 @@ export const TuneLineSchema = z.object({
   best: z.boolean(),
 });
 
+/** The settings that make the grid, and the options that name their values. */
+const GRID_OPTIONS = {
+  observeAfterTokens: "--observe",
+  reflectAfterTokens: "--reflect",
+  compactAfterTokens: "--compact",
+} as const;
 const { observeAfterTokens, reflectAfterTokens, compactAfterTokens } = DEFAULT_SETTINGS;
 const OBSERVE = [observeAfterTokens / 2, observeAfterTokens, observeAfterTokens * 2];
 const REFLECT = [reflectAfterTokens / 2, reflectAfterTokens, reflectAfterTokens * 2];
@@ -73,17 +79,27 @@ export function tuneCommand(io: Io, exit: (code: number) => void): Command {
 async function tune(io: Io, files: readonly string[], options: TuneOptions): Promise<number> {
   const grid = gridOf(options.observe ?? OBSERVE, options.reflect ?? REFLECT, options.compact ?? COMPACT);
   const patch = parseSet(options.set ?? []);
+  for (const [key, option] of Object.entries(GRID_OPTIONS)) {
+    if (key in patch) throw new UsageError(`--set ${key}: the rows differ in it; give ${option}`);
+  }
   const chosen = options.settings === undefined ? undefined : grid[options.settings - 1];
   if (options.settings !== undefined && !chosen) {
     throw new UsageError(`--settings ${options.settings}: there are rows 1 to ${grid.length}`);
   }
-  if (chosen) {
-    io.line(JSON.stringify({ [NAMESPACE]: { ...patch, ...chosen } }, null, 2));
-    return EXIT.ok;
-  }
+  if (files.filter((file) => file === "-").length > 1)
+    throw new UsageError("-: standard input can be named once");
   const statistics = createRunStatistics();
   const sources: ReplaySource[] = [];
   for (const file of files) sources.push(await openSource(file, { twice: true }));
+  if (options.settings !== undefined && chosen) {
+    const settings = { ...patch, ...chosen };
+    io.line(
+      options.json
+        ? JSON.stringify({ type: "settings", row: options.settings, settings })
+        : JSON.stringify({ [NAMESPACE]: settings }, null, 2),
+    );
+    return EXIT.ok;
+  }
   for (const source of sources) await measure(io, source, statistics);
   const price = options.price ?? statistics.price();
   const model = statistics.model();
