@@ -144,7 +144,36 @@ describe("replay", () => {
       number: 17,
       lanes: { observer: { state: "due", clock: 1952, why: expect.stringMatching(/waiting/) } },
     });
-    expectRefusal(await run(["replay", RECORDING, "--explain", "900"]), /no event 900; they go from 1 to 57/);
+    expectRefusal(
+      await run(["replay", RECORDING, "--explain", "900", "--json"]),
+      /no event 900; the last is 57/,
+    );
+    expectRefusal(await run(["replay", RECORDING, "--explain", "0"]), /no event 0; the first is 1/);
+    const gap = readFileSync(RECORDING, "utf8").replace(/^.*"seq":30,.*\n/gm, "");
+    expectRefusal(
+      await run(["replay", put("gap.ndjson", gap), "--explain", "30"]),
+      /no event 30; the nearest are 29 and 31/,
+    );
+  });
+
+  it("refuses options that contradict each other, rather than leave one out", async () => {
+    const refusal = async (...options: string[]) => run(["replay", RECORDING, ...options]);
+    expectRefusal(
+      await refusal("--verify", "--explain", "9"),
+      /--verify goes through the whole recording, as it was recorded; leave out --explain/,
+    );
+    expectRefusal(await refusal("--verify", "--lane", "observer", "--to", "9"), /leave out --lane and --to/);
+    expectRefusal(
+      await refusal("--explain", "9", "--all", "--from", "2"),
+      /--explain is about one event; leave out --from and --all/,
+    );
+    expectRefusal(await refusal("--from", "9", "--to", "8"), /--from 9 comes after --to 8/);
+    expectRefusal(await refusal("--verify", "--set", "passive=true"), /leave out --set/);
+  });
+
+  it("counts the events up to --to, and no further", async () => {
+    const json = (await run(["replay", RECORDING, "--to", "17", "--all", "--json"])).out;
+    expect(parsed(json).at(-1)).toMatchObject({ type: "summary", events: 17, shown: 17 });
   });
 
   it("runs the same events under other settings and says what is modelled", async () => {

@@ -21,7 +21,7 @@ import {
 } from "./replay-summary.ts";
 import { createStepTable } from "./replay-text.ts";
 import { parseSet, setWords } from "./settings-option.ts";
-import { count } from "./words.ts";
+import { count, listed } from "./words.ts";
 
 interface ReplayOptions {
   leaf?: string;
@@ -59,21 +59,38 @@ export function replayCommand(io: Io, exit: (code: number) => void): Command {
 }
 
 async function replayFile(io: Io, file: string, options: ReplayOptions): Promise<number> {
+  refuseContradictions(options);
   const patch = parseSet(options.set ?? []);
   const isPatched = Object.keys(patch).length > 0;
-  if (options.verify && isPatched) {
-    throw new UsageError("--verify compares the schedule as it was recorded; leave out --set");
-  }
   const source = await openSource(file, { leaf: options.leaf, twice: isPatched });
   if (options.verify && source.kind === "session") {
     throw new UsageError(
       `${source.file}: a Pi session holds no recorded decisions; --verify is for recordings`,
     );
   }
-  if (options.json)
-    put(io, { type: "replay", format: REPLAY_FORMAT, file: source.file, source: source.kind, set: patch });
   if (options.explain !== undefined) return explain(io, source, patch, options.explain, options);
+  if (options.json) put(io, firstLine(source, patch));
   return options.verify ? verify(io, source, options) : show(io, source, patch, options);
+}
+
+/** Throws `UsageError` for options of which one would have to be left unheeded. */
+function refuseContradictions(options: ReplayOptions): void {
+  const { verify, explain, from, to } = options;
+  const among = (names: readonly (keyof ReplayOptions)[]) =>
+    listed(names.filter((name) => options[name] !== undefined).map((name) => `--${name}`));
+  if (verify) {
+    const others = among(["set", "explain", "lane", "from", "to", "all"]);
+    if (others !== "")
+      throw new UsageError(
+        `--verify goes through the whole recording, as it was recorded; leave out ${others}`,
+      );
+  }
+  if (explain !== undefined) {
+    const others = among(["from", "to", "all"]);
+    if (others !== "") throw new UsageError(`--explain is about one event; leave out ${others}`);
+  }
+  if (from !== undefined && to !== undefined && from > to)
+    throw new UsageError(`--from ${from} comes after --to ${to}`);
 }
 
 async function show(
@@ -97,7 +114,7 @@ async function show(
         if (json) put(io, stepLine(step, lanes));
         else table.row(step);
       }
-      return true;
+      return step.number < to;
     },
   });
   if (json) put(io, summaryLine(tally, report, false));
@@ -135,27 +152,26 @@ async function explain(
 ): Promise<number> {
   const lanes = lane ? [lane] : LANES;
   let found: ReplayStep | undefined;
-  let first: number | undefined;
-  let last = 0;
+  let before: number | undefined;
+  let after: number | undefined;
   const report = await runReplay(source, io, {
     patch,
     onStep(step) {
-      first ??= step.number;
-      last = step.number;
       if (step.number === number) found = step;
+      else if (step.number < number) before = step.number;
+      else after = step.number;
       return step.number < number;
     },
   });
   complainOfLines(io, source, report);
   if (!found)
-    throw new UsageError(
-      `${source.file}: there is no event ${number}; they go from ${first ?? 1} to ${last}`,
-    );
+    throw new UsageError(`${source.file}: there is no event ${number}; ${neighbourWords(before, after)}`);
   const moment = { ...found, at: eventTime(found.event.at) };
   if (json) {
     const readings = laneReadings(found, lanes);
     const explained = lanes.map((one) => [one, { ...readings[one], why: whyLane(one, moment) }]);
     const { event } = found;
+    put(io, firstLine(source, patch));
     put(io, {
       type: "explanation",
       number,
@@ -173,6 +189,16 @@ async function explain(
   );
   for (const one of lanes) io.line(explainLane(one, moment));
   return EXIT.ok;
+}
+
+/** The event before a missing one, and the one after it. */
+function neighbourWords(before: number | undefined, after: number | undefined): string {
+  if (before === undefined) return after === undefined ? "there is none at all" : `the first is ${after}`;
+  return after === undefined ? `the last is ${before}` : `the nearest are ${before} and ${after}`;
+}
+
+function firstLine({ file, kind }: ReplaySource, patch: Partial<Settings>): ReplayOutput {
+  return { type: "replay", format: REPLAY_FORMAT, file, source: kind, set: patch };
 }
 
 function introduction(source: ReplaySource, patch: Partial<Settings>): string[] {
