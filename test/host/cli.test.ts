@@ -1,5 +1,5 @@
-import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -55,6 +55,19 @@ describe("memory-lanes", () => {
       await run(["replay", RECORDING, "--lane", "fast"]),
       /lanes are observer, reflect and compaction/,
     );
+  });
+
+  it.runIf(existsSync("/dev/full"))("says so when its output cannot be written", () => {
+    const full = openSync("/dev/full", "w");
+    const { stderr, status } = spawnSync(process.execPath, [BIN, "replay", RECORDING], {
+      stdio: ["ignore", full, "pipe"],
+      encoding: "utf8",
+    });
+    closeSync(full);
+    expect({ stderr, status }).toEqual({
+      stderr: expect.stringMatching(/^memory-lanes: the output cannot be written: .*ENOSPC.*\n$/),
+      status: 2,
+    });
   });
 
   it("ends without a word when its reader has seen enough", async () => {

@@ -15,7 +15,7 @@ export interface Io {
   line(text: string): void;
   /** Resolves when the reader keeps up; call it between pieces of work. */
   ready(): Promise<void>;
-  /** Writes what is left and takes the progress away. */
+  /** Writes what is left and takes the progress away. Throws `UsageError` if the output could not be written. */
   end(): Promise<void>;
   /** The reader has gone (`| head`): nothing that is written will be seen. */
   readonly closed: boolean;
@@ -46,8 +46,10 @@ export function createIo(now: () => number = () => performance.now()): Io {
     waiting?.();
     waiting = undefined;
   }
-  stdout.on("error", () => {
-    // Mostly a closed pipe; whatever it is, there is nobody to tell.
+  let failure: Error | undefined;
+  stdout.on("error", (error: NodeJS.ErrnoException) => {
+    // A closed pipe is a reader that has seen enough; anything else has lost what the user asked for.
+    if (error.code !== "EPIPE") failure ??= error;
     closed = true;
     resume();
   });
@@ -77,6 +79,7 @@ export function createIo(now: () => number = () => performance.now()): Io {
     async end() {
       endProgress();
       await flush();
+      if (failure) throw new UsageError(`the output cannot be written: ${failure.message}`);
     },
     get closed() {
       return closed;

@@ -46,7 +46,11 @@ export async function main(args: readonly string[], io: Io = createIo()): Promis
   } catch (error) {
     exitCode = codeOf(error, io);
   }
-  await io.end();
+  try {
+    await io.end();
+  } catch (error) {
+    exitCode = codeOf(error, io);
+  }
   return exitCode;
 }
 
