@@ -1,6 +1,8 @@
 /**
  * The library: what memory is and what the lanes do, without Pi. All of it is pure; `entries` are Pi session
- * entries of one branch, root first.
+ * entries of one branch, root first, as `parseSession` gives them. Tokens of conversation are source tokens: Pi's own
+ * estimate of entries that count as conversation. What is malformed in an entry is passed over or counted, never
+ * thrown; `SessionFileError` and `RecordingLineError` are for text that cannot be read at all.
  */
 
 import { NOWHERE, positionOf } from "./reducers/branch.ts";
@@ -82,6 +84,7 @@ export interface FoldedLedger {
   ignored: Record<IgnoredReason, number>;
 }
 
+/** Folds the ledger entries of a branch. A record's `tokenCount` is the estimate of its rendered text. */
 export function foldLedger(entries: readonly EntryLike[]): FoldedLedger {
   const { session, lookup } = sessionOfEntries(entries);
   const { branch, ledger } = session;
@@ -130,7 +133,11 @@ export function projectForCompaction(
   return { ...resolveSelection(selection, session.branch, lookup), fullFold: selection.fullFold };
 }
 
-/** What the compaction hook answers to a proposed cut; undefined when memory is empty. Missing settings are defaults. */
+/**
+ * What the compaction hook answers to a proposed cut; undefined when memory is empty. Missing settings are defaults. In
+ * `unobserved`, the entries, and their source tokens, that would be neither in the summary nor kept. An unknown
+ * `firstKeptEntryId` means that everything is cut.
+ */
 export function planCompaction(
   entries: readonly EntryLike[],
   firstKeptEntryId: string,
@@ -141,7 +148,10 @@ export function planCompaction(
   return planFold(session.branch, session.ledger, firstKeptEntryId, all, lookup);
 }
 
-/** What a memory id stands for on a branch, with its exact sources. `renderRecall` puts it into words. */
+/**
+ * What a memory id stands for on a branch, with its exact sources; neither `observation` nor `reflection` when the id is
+ * not on it. `renderRecall` puts it into words.
+ */
 export function recall(entries: readonly EntryLike[], id: string): Recalled {
   const { session, lookup } = sessionOfEntries(entries);
   return recallFrom(session, lookup, id);
