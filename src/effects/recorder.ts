@@ -95,20 +95,30 @@ export function createRecorder(options: RecorderOptions): Recorder {
   }
 
   async function rotate(): Promise<void> {
+    // Taken at one moment: what waits ends the old file, and the keyframe is of right after it.
+    const start = startOfFile();
+    const lines = queue;
+    queue = [];
+    await appendFile(file, lines.map(encodeLine).join(""));
     for (let part = KEPT_PARTS - 1; part >= 1; part--) {
       await rename(`${file}.${part}`, `${file}.${part + 1}`).catch(() => {});
     }
     await rename(file, `${file}.1`).catch(() => {});
-    await startAnew();
+    await writeFile(file, start);
   }
 
   async function startAnew(): Promise<void> {
-    if (!last) return;
+    const start = startOfFile();
     // The keyframe is of this moment, so what waits to be written is part of it.
     queue = [];
-    const start = Buffer.from([header, ...options.keyframe(last)].map(encodeLine).join(""));
-    startBytes = start.length;
     await writeFile(file, start);
+  }
+
+  function startOfFile(): Buffer {
+    const start = last ? [header, ...options.keyframe(last)] : [header];
+    const bytes = Buffer.from(start.map(encodeLine).join(""));
+    startBytes = bytes.length;
+    return bytes;
   }
 
   return {

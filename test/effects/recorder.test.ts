@@ -120,6 +120,21 @@ describe("the recorder", () => {
     expectVerified(inOrder.flatMap((part) => linesOf(join(dirname(file), part))));
   });
 
+  it("loses no event between one file and the next, however many wait when it is begun", async () => {
+    const { s, recorder } = recorded({ maxBytes: 3000 });
+    for (let burst = 0; burst < 5; burst++) {
+      for (let turn = 0; turn < 8; turn++) s.turn(1);
+      await sleep(5);
+    }
+    await recorder.close();
+    expect(parts().length).toBeGreaterThan(1);
+    const events = parts()
+      .toReversed()
+      .flatMap((part) => linesOf(join(dirname(file), part)))
+      .filter((line) => "v" in line && !("reason" in line && line.reason === "keyframe"));
+    expect(events).toEqual(s.steps.map(({ event }) => event));
+  });
+
   it("does not begin one after the other when a long session's keyframe alone is over the limit", async () => {
     const { s, recorder } = recorded({ maxBytes: 3000 });
     await work(s, 40);
