@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Browser } from "playwright-core";
+import { createIo } from "../../src/host/cli/io.ts";
 import { DEMO_TURNS } from "../../src/host/demo/demo-conversation.ts";
 import { DEMO_MEMORY, runDemo } from "../../src/host/demo/demo-run.ts";
 import { DEMO_SCRIPT } from "../../src/host/demo/demo-script.ts";
@@ -43,7 +44,7 @@ interface Picture {
 }
 
 async function viewerPictures(chromium: Browser, file: string, pictures: Picture[]): Promise<void> {
-  const source = await openFileSource(file);
+  const source = await openFileSource(createIo(), file);
   await source.ready;
   const server = await startInspectServer({ source, viewer: await loadViewer() });
   for (const { name, theme, keys } of pictures) {

@@ -4,6 +4,7 @@ import { eventTime } from "../../machines/event-time.ts";
 import type { EngineEvent } from "../../machines/events.ts";
 import type { Standing } from "../../machines/lanes.ts";
 import { LANES, type LaneName, type Worker } from "../../machines/readings.ts";
+import type { ReplayStep } from "../../machines/replay.ts";
 import type { Decided } from "../../machines/replay-verify.ts";
 import { clocksByLane } from "../footer.ts";
 import { arrowsTaken } from "./chart-path.ts";
@@ -48,13 +49,15 @@ export interface Chronicle {
   readonly states: Readonly<Record<LaneName, Spans<string>>>;
   readonly standings: Spans<Standing>;
   readonly decisions: ReadonlyMap<number, Decided>;
+  /** Events that a model of the workers made up */
+  readonly modelled: ReadonlySet<number>;
   readonly runs: readonly RunMark[];
   readonly compactions: readonly CompactionMark[];
   /** How often each arrow of a lane's chart was taken */
   readonly taken: Readonly<Record<LaneName, ReadonlyMap<string, number>>>;
   /** The last arrows of a lane's chart that were taken at or before an index */
   readonly lastTaken: Readonly<Record<LaneName, Spans<readonly string[]>>>;
-  take(step: Step, number?: number): void;
+  take(step: Step | ReplayStep): void;
   /** What was true after the event at an index (before all events: -1). */
   stateAt(index: number): EngineState;
 }
@@ -73,6 +76,7 @@ export function createChronicle(store: EventStore): Chronicle {
   const states = perLane(() => createSpans<string>());
   const standings = createSpans<Standing>();
   const decisions = new Map<number, Decided>();
+  const modelled = new Set<number>();
   const runs: RunMark[] = [];
   const open = new Map<string, RunMark>();
   const compactions: CompactionMark[] = [];
@@ -128,15 +132,17 @@ export function createChronicle(store: EventStore): Chronicle {
     states,
     standings,
     decisions,
+    modelled,
     runs,
     compactions,
     taken,
     lastTaken,
-    take(step, number = step.event.seq) {
+    take(step) {
       const index = at.length;
       const { event, state, lanes, standing } = step;
       at.push(eventTime(event.at));
-      numbers.push(number);
+      numbers.push("number" in step ? step.number : event.seq);
+      if ("modelled" in step && step.modelled) modelled.add(index);
       types.push(EVENT_TYPES.indexOf(event.type));
       const readings = clocksByLane(state);
       for (const lane of LANES) {

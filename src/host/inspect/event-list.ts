@@ -47,6 +47,7 @@ export function createEventList(chronicle: Chronicle, store: EventStore): EventL
       number: chronicle.numbers.at(index),
       at: chronicle.at.at(index),
       type: event.type,
+      modelled: chronicle.modelled.has(index),
       words: eventWords(event),
       decision: decided ? decisionWords(decided) : "",
       lanes: decided ? decided.transitions.map(({ lane }) => lane) : [],

@@ -1,7 +1,7 @@
 import type { Engine, Step } from "../../machines/engine.ts";
 import type { EntryLookup } from "../../reducers/entry.ts";
 import { type InspectServer, startInspectServer } from "./inspect-server.ts";
-import { openLiveSource } from "./memory-source.ts";
+import { openLiveSource } from "./live-source.ts";
 import { loadViewer } from "./viewer-files.ts";
 
 export { openBrowser } from "./open-browser.ts";

@@ -53,7 +53,7 @@ export async function openRecordingSource(file: string): Promise<InspectSource> 
         lengths.push(bytes);
       }
       const step = replay.take(line);
-      if (step) chronicle.take(step, step.number);
+      if (step) chronicle.take(step);
     }
     if (bad > BAD_LINES_NAMED) notes.push(`${bad} lines in all could not be read.`);
     const { missingEvents, verification } = replay.end();

@@ -53,6 +53,8 @@ export interface EventRow {
   number: number;
   at: number;
   type: EngineEvent["type"];
+  /** A model of the workers made it up */
+  modelled: boolean;
   words: string;
   decision: string;
   lanes: LaneName[];

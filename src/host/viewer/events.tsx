@@ -71,17 +71,22 @@ export function EventsPanel() {
   );
 }
 
-function Row({ row: { index, number, at, type, words, decision, lanes } }: { row: EventRow }) {
+function Row({ row: { index, number, at, type, modelled, words, decision, lanes } }: { row: EventRow }) {
   return (
     <li
       class={index === selected.value ? "selected" : ""}
       aria-current={index === selected.value}
       onPointerDown={() => select(index)}
-      title={[type, words, decision].filter((part) => part !== "").join("\n")}
+      title={[modelled ? `${type}, modelled` : type, words, decision]
+        .filter((part) => part !== "")
+        .join("\n")}
     >
       <span class="number">{number}</span>
       <time>{clockTime(at)}</time>
-      <span class="type">{type}</span>
+      <span class="type">
+        {modelled ? "~" : ""}
+        {type}
+      </span>
       <span class={lanes.length > 0 ? "decision" : "words"}>
         {decision === "" ? words : `${words === "" ? "" : `${words} · `}${decision}`}
       </span>

@@ -11,6 +11,7 @@ export function MomentPanel() {
     <div class="moment">
       <p class="event-line">
         <strong>#{tokens(row.number)}</strong> <code>{row.type}</code> <span>{row.words}</span>
+        {row.modelled && <span class="modelled">~ modelled</span>}
         <span class="muted">
           {day(row.at)} {clockTime(row.at)}
         </span>
