@@ -169,7 +169,7 @@ describe.skipIf(!HAS_CHROMIUM)("the viewer in a real browser", { timeout: 90_000
       await page.locator(".memory .lines p").first().waitFor();
       expect(complaints).toEqual([]);
       await world.pi.stop();
-      await page.getByRole("button", { name: "Pi has gone" }).waitFor();
+      await page.getByText("Pi has gone").waitFor();
     } finally {
       await world.close();
     }

@@ -25,6 +25,7 @@ export function sourceInMemory(
     lookup,
     notes: [],
     complete: true,
+    reading: false,
     ready: Promise.resolve(),
     streamMessages: (writer) => streamEvents(source, writer),
     onGrowth: () => () => {},

@@ -4,15 +4,22 @@ import type { EngineEvent } from "../../machines/events.ts";
 import type { LaneName } from "../../machines/readings.ts";
 
 /** What the server tells the page, as JSON. Positions are indexes of events, counted from 0. */
-export interface Overview {
+export interface Overview extends Growth {
   source: { kind: "recording" | "session" | "live"; name: string };
-  count: number;
-  complete: boolean;
   firstAt: number;
-  lastAt: number;
   /** Whether the memory's text can be shown */
   hasMemory: boolean;
-  /** What is wrong with the source, in words */
+}
+
+/** What changes as the source grows; the live socket says it whenever it has. */
+export interface Growth {
+  count: number;
+  /** No more events will come */
+  complete: boolean;
+  /** What there is already is still being read */
+  reading: boolean;
+  lastAt: number;
+  /** What to know of the source, in words */
   notes: string[];
   /** How often each arrow of a lane's chart was taken */
   taken: Record<LaneName, Record<string, number>>;
@@ -96,15 +103,6 @@ export interface Moment {
 export interface Memory {
   visible: string;
   full: string;
-}
-
-/** What the live socket says whenever the source has grown. */
-export interface Growth {
-  count: number;
-  /** No more events will come */
-  complete: boolean;
-  lastAt: number;
-  taken: Overview["taken"];
 }
 
 /** A chart with places for everything, in pixels. */

@@ -13,6 +13,7 @@ import {
   failure,
   follow,
   following,
+  grows,
   helpShown,
   overview,
   type Panel,
@@ -69,13 +70,9 @@ function Header() {
         </span>
       )}
       {failure.value && <span class="failure">{failure.value}</span>}
-      {source.kind !== "live" && !known.complete && <span class="muted">reading…</span>}
+      {known.reading && <span class="muted">reading…</span>}
       <span class="spring" />
-      {source.kind === "live" && (
-        <button type="button" class={following.value ? "live on" : "live"} onClick={follow} title="f">
-          {connected.value ? (following.value ? "● live" : "○ follow") : "Pi has gone"}
-        </button>
-      )}
+      {grows.value && <FollowButton isLive={source.kind === "live"} />}
       <button type="button" title="t" onClick={() => setAxis(axis.value === "event" ? "time" : "event")}>
         by {axis.value}
       </button>
@@ -93,6 +90,22 @@ function Header() {
         ?
       </button>
     </header>
+  );
+}
+
+function FollowButton({ isLive }: { isLive: boolean }) {
+  if (!connected.value)
+    return <span class="muted">{isLive ? "Pi has gone" : "the inspector has stopped"}</span>;
+  return (
+    <button
+      type="button"
+      class={following.value ? "live on" : "live"}
+      aria-pressed={following.value}
+      title={`Go to the newest event and follow ${isLive ? "Pi" : "the file"} (f)`}
+      onClick={follow}
+    >
+      {following.value ? (isLive ? "● live" : "● following") : "○ follow"}
+    </button>
   );
 }
 

@@ -4,7 +4,7 @@ import type { LaneName } from "../../machines/readings.ts";
 import type { EventPage, EventRow } from "../inspect/viewer-data.ts";
 import { clockTime } from "./format.ts";
 import { askEvents, askPosition, type Filter } from "./server-data.ts";
-import { count, filter, LANE_LABELS, LANES, select, selected } from "./store.ts";
+import { count, filter, following, LANE_LABELS, LANES, select, selected } from "./store.ts";
 
 const ROW = 22;
 /** Browsers cut elements that are higher than some ten to thirty million pixels. */
@@ -55,6 +55,13 @@ export function EventsPanel() {
       <div
         class="scroller"
         ref={scroller}
+        onWheel={({ deltaY }) => {
+          if (deltaY < 0) following.value = false;
+        }}
+        onPointerDown={({ target, currentTarget }) => {
+          // Nothing but the scroll bar is the scroller's own.
+          if (target === currentTarget) following.value = false;
+        }}
         onScroll={(event) => {
           top.value = positionAt(event.currentTarget.scrollTop, page.peek().matches);
         }}

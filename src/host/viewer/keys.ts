@@ -2,6 +2,7 @@ import {
   axis,
   count,
   follow,
+  grows,
   helpShown,
   jump,
   LANES,
@@ -28,7 +29,7 @@ export const KEYS: { keys: string; words: string }[] = [
   { keys: "1 2 3", words: "next change of observer, reflect/drop, compaction; with ⇧ the previous" },
   { keys: "Space", words: "play, pause" },
   { keys: "+ −", words: "twice, half as fast" },
-  { keys: "f", words: "follow the running Pi" },
+  { keys: "f", words: "go to the newest event and follow" },
   { keys: "/", words: "search the events" },
   { keys: "m c y", words: "moment, charts, memory" },
   { keys: "z x a", words: "zoom in, out, show all" },
@@ -89,7 +90,7 @@ const ACTIONS: Record<string, (by: number) => void> = {
     speed.value = Math.max(0.5, speed.value / 2);
   },
   f: () => {
-    if (overview.value?.source.kind === "live") follow();
+    if (grows.value) follow();
   },
   "/": () => document.querySelector<HTMLInputElement>("input[type=search]")?.focus(),
   z: () => zoom(0.5, selectedX.value),

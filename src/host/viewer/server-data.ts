@@ -62,7 +62,7 @@ export async function askIndexAt(time: number): Promise<number> {
   return (await ask<{ index: number }>("at", { time })).index;
 }
 
-/** Follows a running Pi. Calls back on every growth, and with null when Pi has gone. */
+/** Follows the source. Calls back on every growth, and with null when who tells of it has gone. */
 export function followGrowth(listener: (growth: Growth | null) => void): void {
   const socket = new WebSocket(`ws://${location.host}/live?token=${encodeURIComponent(token)}`);
   socket.onmessage = ({ data }) => listener(JSON.parse(data));

@@ -36,15 +36,17 @@ export const timelineWidth = signal(900);
 export const filter = signal<Filter>({ types: [], lanes: [], text: "" });
 export const panel = signal<Panel>("moment");
 export const helpShown = signal(false);
-/** Follow the newest event */
+/** Go to the newest event whenever there is one */
 export const following = signal(false);
-/** The running Pi is still there */
+/** Whoever tells of new events is still there */
 export const connected = signal(false);
 export const playing = signal(false);
 /** Events a second */
 export const speed = signal(8);
 
 export const count = computed(() => overview.value?.count ?? 0);
+/** More events may come */
+export const grows = computed(() => overview.value?.complete === false);
 
 /** Asks the server, and drops the answer when a newer question has been asked meanwhile. */
 function latestOnly<A extends unknown[], T>(ask: (...args: A) => Promise<T>, take: (answer: T) => void) {
@@ -82,13 +84,16 @@ const loadTimeline = latestOnly(askTimeline, (answer) => {
   timeline.value = answer;
 });
 
-/** Selects an event; one that is out of range means the nearest that there is. */
+/**
+ * Selects an event; one that is out of range means the nearest that there is. Who selects the newest one follows what
+ * comes after it, and nobody else is moved.
+ */
 export function select(index: number): void {
   const last = count.value - 1;
   const wanted = Math.max(0, Math.min(last, Math.round(index)));
   batch(() => {
     selected.value = wanted;
-    if (wanted < last) following.value = false;
+    following.value = grows.value && wanted >= last;
   });
 }
 
@@ -112,9 +117,8 @@ export async function jump(lane: LaneName | null, direction: 1 | -1): Promise<vo
 
 export function follow(): void {
   batch(() => {
-    following.value = true;
     playing.value = false;
-    selected.value = Math.max(0, count.value - 1);
+    select(count.value - 1);
   });
 }
 
@@ -147,6 +151,20 @@ export function pan(share: number): void {
   view.value = [from, from + size];
 }
 
+/** How much of the time line is shown beyond an event that it was moved to. */
+const SHARE_BEYOND = 0.1;
+
+/** Moves a time line that shows a part only, so that it shows this point too. */
+function showOnTimeline(x: number): void {
+  const shown = view.peek();
+  if (!shown || (x >= shown[0] && x <= shown[1])) return;
+  const [first, last] = wholeOf();
+  const size = shown[1] - shown[0];
+  const wanted = x < shown[0] ? x - SHARE_BEYOND * size : x - (1 - SHARE_BEYOND) * size;
+  const from = Math.max(first, Math.min(last - size, wanted));
+  view.value = [from, from + size];
+}
+
 function wholeOf(): [number, number] {
   const known = overview.value;
   if (!known) return [0, 1];
@@ -166,12 +184,9 @@ export async function start(): Promise<void> {
     failure.value = error instanceof Error ? error.message : String(error);
     return;
   }
-  const { source, count: events } = overview.value;
   const fromAddress = Number(new URLSearchParams(location.hash.slice(1)).get("event") ?? Number.NaN);
-  if (Number.isInteger(fromAddress)) select(fromAddress);
-  else selected.value = Math.max(0, events - 1);
-  if (!overview.value.complete) {
-    following.value = source.kind === "live";
+  select(Number.isInteger(fromAddress) ? fromAddress : count.value - 1);
+  if (grows.value) {
     connected.value = true;
     followGrowth((growth) => {
       if (!growth) {
@@ -193,8 +208,10 @@ export async function start(): Promise<void> {
   effect(() => {
     if (count.value > 0) loadTimeline(axis.value, view.value, timelineWidth.value);
   });
+  effect(() => showOnTimeline(selectedX.value));
   effect(() => {
-    history.replaceState(null, "", `#event=${selected.value}`);
+    // Who follows does so again after the page is loaded anew.
+    history.replaceState(null, "", following.value ? "#" : `#event=${selected.value}`);
   });
   effect(() => {
     if (!playing.value) return;
