@@ -8,15 +8,23 @@ import type { ReplayStep } from "../../machines/replay.ts";
 import type { Decided } from "../../machines/replay-verify.ts";
 import { clocksByLane } from "../footer.ts";
 import { arrowsTaken } from "./chart-path.ts";
-import { type Column, createColumn, createSpans, lastAtMost, type Spans } from "./columns.ts";
+import {
+  type Column,
+  createColumn,
+  createRangeColumn,
+  createSpans,
+  lastAtMost,
+  type RangeColumn,
+  type Spans,
+} from "./columns.ts";
 import { EVENT_TYPES } from "./event-words.ts";
 
 /** Where the events themselves are: in memory, or on disk by the line. */
 export interface EventStore {
   /** The events of these indexes, `from` included and `to` not. */
   read(from: number, to: number): EngineEvent[];
-  /** The same as JSON, without reading them. */
-  texts(from: number, to: number): string[];
+  /** Those of them whose JSON holds this text, which is in lower case, whatever their case. */
+  matching(from: number, to: number, text: string): ReadonlySet<number>;
 }
 
 /** One worker run on the time line. */
@@ -44,7 +52,7 @@ export interface Chronicle {
   /** The events' numbers as users know them */
   readonly numbers: Column;
   readonly types: Column;
-  readonly clocks: Readonly<Record<LaneName, Column>>;
+  readonly clocks: Readonly<Record<LaneName, RangeColumn>>;
   readonly thresholds: Readonly<Record<LaneName, Spans<number>>>;
   readonly states: Readonly<Record<LaneName, Spans<string>>>;
   readonly standings: Spans<Standing>;
@@ -60,6 +68,8 @@ export interface Chronicle {
   take(step: Step | ReplayStep): void;
   /** What was true after the event at an index (before all events: -1). */
   stateAt(index: number): EngineState;
+  /** What was true before it, and after it. */
+  statesAround(index: number): { before: EngineState; after: EngineState };
 }
 
 /** A state kept for every so many events; those in between are worked out from it. */
@@ -71,7 +81,7 @@ export function createChronicle(store: EventStore): Chronicle {
   const at = createColumn("float64");
   const numbers = createColumn("float64");
   const types = createColumn("uint8");
-  const clocks = perLane(() => createColumn("uint32"));
+  const clocks = perLane(() => createRangeColumn("uint32"));
   const thresholds = perLane(() => createSpans<number>());
   const states = perLane(() => createSpans<string>());
   const standings = createSpans<Standing>();
@@ -120,6 +130,13 @@ export function createChronicle(store: EventStore): Chronicle {
     } else if (event.type === "compaction.failed") compactions.push({ index, result: "failed" });
   }
 
+  function stateAt(index: number): EngineState {
+    const position = lastAtMost(checkpoints.indexes.length, (n) => checkpoints.indexes[n] ?? 0, index);
+    const from = checkpoints.indexes[position] ?? -1;
+    const base = checkpoints.states[position] ?? initialState();
+    return store.read(from + 1, index + 1).reduce(evolve, base);
+  }
+
   return {
     get length() {
       return at.length;
@@ -158,11 +175,12 @@ export function createChronicle(store: EventStore): Chronicle {
         checkpoints.states.push(state);
       }
     },
-    stateAt(index) {
-      const position = lastAtMost(checkpoints.indexes.length, (n) => checkpoints.indexes[n] ?? 0, index);
-      const from = checkpoints.indexes[position] ?? -1;
-      const base = checkpoints.states[position] ?? initialState();
-      return store.read(from + 1, index + 1).reduce(evolve, base);
+    stateAt,
+    statesAround(index) {
+      const before = stateAt(index - 1);
+      // An opening brings things along that its event alone does not tell: where a keyframe stood.
+      const known = checkpoints.states[checkpoints.indexes.lastIndexOf(index)];
+      return { before, after: known ?? store.read(index, index + 1).reduce(evolve, before) };
     },
   };
 }

@@ -27,7 +27,7 @@ export async function answerData(source: InspectSource, { pathname, searchParams
         optionalNumber(searchParams, "count") ?? 100,
       );
     case "/data/position":
-      return { position: await list.positionOf(filterOf(searchParams), indexOf(source, searchParams)) };
+      return list.positionOf(filterOf(searchParams), indexOf(source, searchParams));
     case "/data/jump":
       return {
         index: list.jump(

@@ -13,7 +13,7 @@ export function storeOfEvents(): GrowingStore {
   return {
     add: (event) => void events.push(event),
     read: (from, to) => events.slice(from, to),
-    texts: (from, to) => events.slice(from, to).map((event) => JSON.stringify(event)),
+    matching: (from, to, text) => matchingTexts(from, to, text, (index) => JSON.stringify(events[index])),
   };
 }
 
@@ -23,6 +23,18 @@ export function storeOfTexts(): GrowingStore {
   return {
     add: (event) => void texts.push(JSON.stringify(event)),
     read: (from, to) => texts.slice(from, to).map((text) => parseRecordingLine(text) as EngineEvent),
-    texts: (from, to) => texts.slice(from, to),
+    matching: (from, to, text) => matchingTexts(from, to, text, (index) => texts[index] ?? ""),
   };
+}
+
+function matchingTexts(
+  from: number,
+  to: number,
+  text: string,
+  textAt: (index: number) => string,
+): Set<number> {
+  const found = new Set<number>();
+  for (let index = from; index < to; index++)
+    if (textAt(index).toLowerCase().includes(text)) found.add(index);
+  return found;
 }

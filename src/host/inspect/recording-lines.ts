@@ -15,7 +15,8 @@ export interface LineBlock {
   lines: PlacedLine[];
 }
 
-const BLOCK_BYTES = 1 << 19;
+/** A hundredth of a second's work: who looks meanwhile has to wait for it. */
+const BLOCK_BYTES = 1 << 17;
 const LOOK_EVERY_MS = 200;
 const NEWLINE = 10;
 const CLOSING_BRACE = 125;

@@ -16,26 +16,20 @@ export function createRecordingStore(file: RecordingFile): RecordingStore {
   /** The index of each file's first event */
   const firsts: number[] = [];
 
-  function textsOfPart(part: number, from: number, to: number): string[] {
+  /** What is in one file of these events, with what is between them. */
+  function blockOf(part: number, from: number, to: number): Buffer {
     const start = offsets.at(from);
-    const block = file.read(part, start, offsets.at(to - 1) + lengths.at(to - 1) - start);
-    const texts: string[] = [];
-    for (let index = from; index < to; index++) {
-      const at = offsets.at(index) - start;
-      texts.push(block.toString("utf8", at, at + lengths.at(index)));
-    }
-    return texts;
+    return file.read(part, start, offsets.at(to - 1) + lengths.at(to - 1) - start);
   }
 
-  function texts(from: number, to: number): string[] {
-    const found: string[][] = [];
+  /** Calls back for each file that holds some of these events. */
+  function eachPart(from: number, to: number, take: (part: number, from: number, to: number) => void): void {
     for (let at = from; at < to; ) {
       const part = lastAtMost(firsts.length, (n) => firsts[n] ?? 0, at);
       const end = Math.min(to, firsts[part + 1] ?? to);
-      found.push(textsOfPart(part, at, end));
+      take(part, at, end);
       at = end;
     }
-    return found.length === 1 ? (found[0] ?? []) : found.flat();
   }
 
   return {
@@ -45,7 +39,32 @@ export function createRecordingStore(file: RecordingFile): RecordingStore {
       offsets.push(offset);
       lengths.push(bytes);
     },
-    texts,
-    read: (from, to) => texts(from, to).map((text) => parseRecordingLine(text) as EngineEvent),
+    read(from, to) {
+      const events: EngineEvent[] = [];
+      eachPart(from, to, (part, first, end) => {
+        const block = blockOf(part, first, end);
+        for (let index = first; index < end; index++) {
+          const at = offsets.at(index) - offsets.at(first);
+          events.push(parseRecordingLine(block.toString("utf8", at, at + lengths.at(index))) as EngineEvent);
+        }
+      });
+      return events;
+    },
+    matching(from, to, text) {
+      const found = new Set<number>();
+      // One character for each byte, so that places are those of the file.
+      const wanted = Buffer.from(text).toString("latin1").toLowerCase();
+      eachPart(from, to, (part, first, end) => {
+        const start = offsets.at(first);
+        const block = blockOf(part, first, end).toString("latin1").toLowerCase();
+        for (let at = block.indexOf(wanted); at >= 0; ) {
+          const index = first + lastAtMost(end - first, (n) => offsets.at(first + n), start + at);
+          // What lies between two events is decisions, which are searched by their words.
+          if (start + at + wanted.length <= offsets.at(index) + lengths.at(index)) found.add(index);
+          at = index + 1 < end ? block.indexOf(wanted, offsets.at(index + 1) - start) : -1;
+        }
+      });
+      return found;
+    },
   };
 }

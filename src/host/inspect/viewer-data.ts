@@ -68,11 +68,20 @@ export interface EventRow {
 }
 
 export interface EventPage {
-  /** Events that match */
+  /** Events that match, of those that have been searched */
   matches: number;
+  /** How many events have been searched; ask again for the rest. */
+  searched: number;
   /** Position of the first row among the matches */
   from: number;
   rows: EventRow[];
+}
+
+export interface EventPosition {
+  /** Among the matches */
+  position: number | null;
+  /** The search has not come that far: ask again. */
+  pending: boolean;
 }
 
 export interface Change {

@@ -11,7 +11,7 @@ const ROW = 22;
 const HIGHEST = 8_000_000;
 const SPARE_ROWS = 20;
 
-const page = signal<EventPage>({ matches: 0, from: 0, rows: [] });
+const page = signal<EventPage>({ matches: 0, searched: 0, from: 0, rows: [] });
 /** The first row in sight, as a position among the matches */
 const top = signal(0);
 const rowsInSight = signal(20);
@@ -51,7 +51,7 @@ export function EventsPanel() {
   const offset = placeOf(top.value, matches) - (top.value - from) * ROW;
   return (
     <section class="events" aria-label="Events">
-      <FilterBar matches={matches} />
+      <FilterBar />
       <div
         class="scroller"
         ref={scroller}
@@ -101,7 +101,7 @@ function Row({ row: { index, number, at, type, modelled, words, decision, lanes 
   );
 }
 
-function FilterBar({ matches }: { matches: number }) {
+function FilterBar() {
   const { types, lanes, text } = filter.value;
   return (
     <div class="filters">
@@ -112,7 +112,7 @@ function FilterBar({ matches }: { matches: number }) {
         value={text}
         onInput={(event) => changeSoon(event.currentTarget.value)}
       />
-      <output class="muted">{matches.toLocaleString("en-US")}</output>
+      <output class="muted">{matchWords(page.value)}</output>
       <div class="chips">
         {GROUPS.map((group) => (
           <Chip
@@ -142,6 +142,13 @@ function FilterBar({ matches }: { matches: number }) {
   );
 }
 
+/** `1,234`, or `1,234 in 40 %` while the search goes on */
+function matchWords({ matches, searched }: EventPage): string {
+  const words = matches.toLocaleString("en-US");
+  const share = searched / Math.max(1, count.value);
+  return share >= 1 ? words : `${words} in ${Math.floor(share * 100)} %`;
+}
+
 function Chip({ label, on, toggle }: { label: string; on: boolean; toggle: (on: boolean) => void }) {
   return (
     <button type="button" class="chip" aria-pressed={on} onClick={() => toggle(!on)}>
@@ -166,15 +173,20 @@ function changeSoon(text: string): void {
 
 let asked = 0;
 
-/** Loads the rows around those in sight, when they are not there yet or the source has grown. */
+/** Loads the rows around those in sight, when they are not there yet or the source has grown; goes on while it is searched. */
 async function loadRows(): Promise<void> {
   const wanted = filter.value;
   const first = Math.max(0, top.value - SPARE_ROWS);
   const size = rowsInSight.value + 2 * SPARE_ROWS;
-  if (count.value === 0) return;
+  const events = count.value;
+  if (events === 0) return;
   const turn = ++asked;
-  const answer = await askEvents(wanted, first, size).catch(() => undefined);
-  if (answer && turn === asked) page.value = answer;
+  for (let searched = 0; searched < events; ) {
+    const answer = await askEvents(wanted, first, size).catch(() => undefined);
+    if (!answer || turn !== asked) return;
+    page.value = answer;
+    searched = answer.searched;
+  }
 }
 
 /** Keeps the selected event in sight. */
@@ -182,8 +194,9 @@ async function showSelected(): Promise<void> {
   const index = selected.value;
   const wanted = filter.value;
   if (count.value === 0) return;
-  const position = await askPosition(wanted, index).catch(() => null);
-  if (position === null || index !== selected.peek()) return;
+  const isWanted = () => index === selected.peek() && wanted === filter.peek();
+  const position = await askPosition(wanted, index, isWanted).catch(() => null);
+  if (position === null || !isWanted()) return;
   const inSight = rowsInSight.peek();
   const first = top.peek();
   if (position >= first && position < first + inSight) return;

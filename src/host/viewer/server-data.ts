@@ -1,5 +1,14 @@
 import type { LaneName } from "../../machines/readings.ts";
-import type { Axis, EventPage, Growth, Memory, Moment, Overview, Timeline } from "../inspect/viewer-data.ts";
+import type {
+  Axis,
+  EventPage,
+  EventPosition,
+  Growth,
+  Memory,
+  Moment,
+  Overview,
+  Timeline,
+} from "../inspect/viewer-data.ts";
 
 const token = new URLSearchParams(location.search).get("token") ?? "";
 
@@ -44,8 +53,17 @@ export function askEvents(filter: Filter, from: number, count: number): Promise<
   return ask("events", { ...filterQuery(filter), from, count });
 }
 
-export async function askPosition(filter: Filter, index: number): Promise<number | null> {
-  return (await ask<{ position: number | null }>("position", { ...filterQuery(filter), index })).position;
+/** A long list is searched piece by piece; this waits for it as long as somebody wants to know. */
+export async function askPosition(
+  filter: Filter,
+  index: number,
+  isWanted: () => boolean = () => true,
+): Promise<number | null> {
+  for (;;) {
+    const query = { ...filterQuery(filter), index };
+    const { position, pending } = await ask<EventPosition>("position", query);
+    if (!pending || !isWanted()) return position;
+  }
 }
 
 export async function askJump(

@@ -1,6 +1,6 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 import type { LaneName } from "../../machines/readings.ts";
-import type { Axis, Memory, Moment, Overview, Timeline } from "../inspect/viewer-data.ts";
+import type { Axis, EventRow, Memory, Moment, Overview, Timeline } from "../inspect/viewer-data.ts";
 import {
   askEvents,
   askJump,
@@ -102,11 +102,22 @@ export async function step(direction: 1 | -1, by = 1): Promise<void> {
   const { types, lanes, text } = filter.value;
   if (types.length === 0 && lanes.length === 0 && text.trim() === "")
     return select(selected.value + direction * by);
-  const position = await askPosition(filter.value, selected.value);
+  const wanted = filter.value;
+  const position = await askPosition(wanted, selected.value, () => wanted === filter.peek());
   if (position === null) return;
-  const page = await askEvents(filter.value, Math.max(0, position + direction * by), 1);
-  const [row] = page.rows;
+  const row = await nthMatch(wanted, Math.max(0, position + direction * by));
   if (row && (direction > 0 ? row.index > selected.value : row.index < selected.value)) select(row.index);
+}
+
+/** The match at a position, or the last one, as soon as it has been found. */
+async function nthMatch(wanted: Filter, position: number): Promise<EventRow | undefined> {
+  for (;;) {
+    const { rows, matches, searched } = await askEvents(wanted, position, 1);
+    if (rows.length > 0) return rows[0];
+    if (wanted !== filter.peek()) return undefined;
+    if (searched < count.value) continue;
+    return matches === 0 ? undefined : (await askEvents(wanted, matches - 1, 1)).rows[0];
+  }
 }
 
 /** Jumps to where a lane (or any lane) changes next. */
