@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createRangeColumn } from "../../src/host/inspect/columns.ts";
 import type { EventFilter } from "../../src/host/inspect/event-list.ts";
@@ -9,6 +10,7 @@ import { LANES } from "../../src/machines/readings.ts";
 import { parseRecordingLine } from "../../src/machines/recording-line.ts";
 import { createReplay } from "../../src/machines/replay.ts";
 import { readRecording, writeLargeRecording } from "../support/recording-file.ts";
+import { ROOT } from "../support/run-cli.ts";
 
 const SMALL = { observeAfterTokens: 2000, reflectAfterTokens: 5000, compactAfterTokens: 9000 };
 
@@ -76,6 +78,13 @@ describe("the chronicle of a recording", () => {
       }
     }
     close();
+  });
+
+  it("shows a failure however little room there is", async () => {
+    const { chronicle, close } = await readRecording(join(ROOT, "test/recordings/failing-observer.ndjson"));
+    const { lanes } = timelineOf(chronicle, { axis: "event", width: 3 });
+    expect(lanes.observer.map(([, , state]) => state)).toContain("backingOff");
+    await close();
   });
 
   it("keeps every peak and every reset of the clocks in what it thins", async () => {

@@ -31,11 +31,9 @@ const SCAN_BLOCK = 4096;
 /** How long one answer is searched for: whoever asked may want something else by then. */
 const SEARCH_MS = 150;
 
-/** What these say in words, they say in their JSON. */
-const FREQUENT = new Set(
-  ["branch.extended", "agent.started", "turn.ended", "agent.settled"].map((type) =>
-    EVENT_TYPES.indexOf(type as EngineEvent["type"]),
-  ),
+/** By type: what these say in words, they say in their JSON. */
+const FREQUENT = EVENT_TYPES.map((type) =>
+  ["branch.extended", "agent.started", "turn.ended", "agent.settled"].includes(type),
 );
 
 /** Finds and pages events. Matches are looked up once for a filter and looked up further when the source grows. */
@@ -64,10 +62,11 @@ export function createEventList(chronicle: Chronicle, store: EventStore): EventL
 
   /** Whether an event, or what it did, says this in words. Most words are in its JSON too, which is looked at before. */
   function saysInWords(index: number, text: string): boolean {
-    const decided = chronicle.decisions.get(index);
+    const decided = chronicle.decided.at(index) === 1 ? chronicle.decisions.get(index) : undefined;
     if (decided && decisionWords(decided).toLowerCase().includes(text)) return true;
-    if (FREQUENT.has(chronicle.types.at(index))) return false;
-    return row(index).words.toLowerCase().includes(text);
+    if (FREQUENT[chronicle.types.at(index)]) return false;
+    const [event] = store.read(index, index + 1);
+    return event !== undefined && eventWords(event).toLowerCase().includes(text);
   }
 
   function matchesOf(filter: EventFilter): Matches {

@@ -15,11 +15,17 @@ export function createRecordingStore(file: RecordingFile): RecordingStore {
   const lengths = createColumn("uint32");
   /** The index of each file's first event */
   const firsts: number[] = [];
+  /** What was read last */
+  let known: { part: number; start: number; bytes: Buffer } = { part: 0, start: 0, bytes: Buffer.alloc(0) };
 
   /** What is in one file of these events, with what is between them. */
   function blockOf(part: number, from: number, to: number): Buffer {
     const start = offsets.at(from);
-    return file.read(part, start, offsets.at(to - 1) + lengths.at(to - 1) - start);
+    const end = offsets.at(to - 1) + lengths.at(to - 1);
+    const isKnown = part === known.part && start >= known.start && end <= known.start + known.bytes.length;
+    // Who searches a stretch then reads single events of it.
+    if (!isKnown) known = { part, start, bytes: file.read(part, start, end - start) };
+    return known.bytes.subarray(start - known.start, end - known.start);
   }
 
   /** Calls back for each file that holds some of these events. */

@@ -68,24 +68,11 @@ const noClocks = () => ({ x: [], values: perLane(() => []), thresholds: perLane(
 
 /** What is narrower is drawn together with its neighbour, in pixels. */
 const NARROWEST = 2;
+/** Among those that are drawn together the longest gives the colour, but what went wrong must not vanish. */
+const FAILING = "backingOff";
 
 /** Marks that are closer than this would lie upon one another. */
 const MARK = 6;
-
-/** Rarer states win where several fall into one pixel: what went wrong must not vanish. */
-const PRIORITY = [
-  "backingOff",
-  "compacting",
-  "running",
-  "running.dropping",
-  "running.reflecting",
-  "requested",
-];
-
-function priorityOf(state: string): number {
-  const found = PRIORITY.indexOf(state);
-  return found < 0 ? PRIORITY.length : found;
-}
 
 function stateSpans(
   { from, to, first, last, perPixel, xOf }: View,
@@ -93,6 +80,8 @@ function stateSpans(
 ): [number, number, string][] {
   const { indexes, values } = states;
   const spans: [number, number, string][] = [];
+  /** The longest stretch of those in the span that is drawn last */
+  let longest = 0;
   const start = Math.max(
     0,
     lastAtMost(indexes.length, (n) => indexes[n] ?? 0, first),
@@ -102,11 +91,15 @@ function stateSpans(
     const next = indexes[n + 1];
     const x1 = next === undefined ? to : Math.min(to, xOf(next));
     const state = values[n] ?? "";
+    const length = x1 - x0;
     const previous = spans[spans.length - 1];
     if (previous && x1 - previous[0] < perPixel * NARROWEST) {
       previous[1] = x1;
-      if (priorityOf(state) < priorityOf(previous[2])) previous[2] = state;
+      if (previous[2] === FAILING) continue;
+      if (state !== FAILING && length <= longest) continue;
+      previous[2] = state;
     } else spans.push([previous ? previous[1] : x0, x1, state]);
+    longest = length;
   }
   return spans;
 }

@@ -11,7 +11,7 @@ export function Transport() {
         aria-label="Previous event"
         onClick={() => void step(-1)}
       >
-        ◀
+        ←
       </button>
       <button
         type="button"
@@ -24,7 +24,7 @@ export function Transport() {
         {playing.value ? "❚❚" : "▶"}
       </button>
       <button type="button" title="Next event (→)" aria-label="Next event" onClick={() => void step(1)}>
-        ▸
+        →
       </button>
       <input
         type="range"
