@@ -65,26 +65,37 @@ function Header() {
         {clockTime(lastAt)}
       </span>
       {notes.length > 0 && (
-        <span class="notes" title={notes.join("\n")}>
-          {notes[0]}
-        </span>
+        <>
+          <button type="button" class="notes" title="All notes" popovertarget="notes">
+            {notes[0]}
+          </button>
+          <ul id="notes" popover="auto">
+            {notes.map((note) => (
+              <li key={note}>{note}</li>
+            ))}
+          </ul>
+        </>
       )}
       {failure.value && <span class="failure">{failure.value}</span>}
       {known.reading && <span class="muted">reading…</span>}
       <span class="spring" />
       {grows.value && <FollowButton isLive={source.kind === "live"} />}
-      <button type="button" title="t" onClick={() => setAxis(axis.value === "event" ? "time" : "event")}>
+      <button
+        type="button"
+        title="The time line's axis (t)"
+        onClick={() => setAxis(axis.value === "event" ? "time" : "event")}
+      >
         by {axis.value}
       </button>
-      <button type="button" title="d" onClick={toggleTheme}>
+      <button type="button" title="Light, dark (d)" aria-label="Light or dark" onClick={toggleTheme}>
         ◐
       </button>
       <button
         type="button"
-        title="?"
+        title="Keys (?)"
         aria-label="Keys"
         onClick={() => {
-          helpShown.value = !helpShown.value;
+          helpShown.value = true;
         }}
       >
         ?
@@ -117,15 +128,14 @@ const TABS: { name: Panel; label: string; key: string }[] = [
 
 function Tabs() {
   return (
-    <div class="tabs" role="tablist">
+    <fieldset class="tabs" aria-label="What to show of it">
       {TABS.filter(({ name }) => name !== "memory" || overview.value?.hasMemory).map(
         ({ name, label, key }) => (
           <button
             key={name}
             type="button"
-            role="tab"
-            aria-selected={panel.value === name}
-            title={key}
+            aria-pressed={panel.value === name}
+            title={`${label} (${key})`}
             onClick={() => {
               panel.value = name;
             }}
@@ -134,6 +144,6 @@ function Tabs() {
           </button>
         ),
       )}
-    </div>
+    </fieldset>
   );
 }

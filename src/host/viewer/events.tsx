@@ -131,6 +131,7 @@ function FilterBar() {
           <Chip
             key={lane}
             label={LANE_LABELS[lane]}
+            name={`moved ${LANE_LABELS[lane]}`}
             on={lanes.includes(lane)}
             toggle={(on) =>
               change({ lanes: on ? [...lanes, lane] : lanes.filter((each: LaneName) => each !== lane) })
@@ -149,9 +150,17 @@ function matchWords({ matches, searched }: EventPage): string {
   return share >= 1 ? words : `${words} in ${Math.floor(share * 100)} %`;
 }
 
-function Chip({ label, on, toggle }: { label: string; on: boolean; toggle: (on: boolean) => void }) {
+interface ChipProps {
+  label: string;
+  /** For who does not see what stands before it */
+  name?: string;
+  on: boolean;
+  toggle: (on: boolean) => void;
+}
+
+function Chip({ label, name = label, on, toggle }: ChipProps) {
   return (
-    <button type="button" class="chip" aria-pressed={on} onClick={() => toggle(!on)}>
+    <button type="button" class="chip" aria-label={name} aria-pressed={on} onClick={() => toggle(!on)}>
       {label}
     </button>
   );

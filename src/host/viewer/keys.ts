@@ -31,6 +31,7 @@ export const KEYS: { keys: string; words: string }[] = [
   { keys: "+ −", words: "twice, half as fast" },
   { keys: "f", words: "go to the newest event and follow" },
   { keys: "/", words: "search the events" },
+  { keys: "PgUp PgDn", words: "scroll what is known of the event" },
   { keys: "m c y", words: "moment, charts, memory" },
   { keys: "z x a", words: "zoom in, out, show all" },
   { keys: "[ ]", words: "move the time line" },
@@ -44,12 +45,34 @@ const PANELS: Record<string, Panel> = { m: "moment", c: "charts", y: "memory" };
 export function onKey(event: KeyboardEvent): void {
   const { target } = event;
   if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "Tab") clicked = null;
   if (target instanceof HTMLInputElement && target.type === "search") {
     if (event.key === "Escape" || event.key === "Enter") target.blur();
     return;
   }
-  if (target instanceof HTMLSelectElement) return;
+  if (target instanceof HTMLSelectElement || isForControl(event) || helpShown.value) return;
+  // Escape closes what is open before it means anything else.
+  if (document.querySelector(":popover-open")) return;
   if (act(event)) event.preventDefault();
+}
+
+/** The control that was clicked last, while nobody has pressed Tab since */
+let clicked: Element | null = null;
+
+export function onPointerDown({ target }: PointerEvent): void {
+  clicked = target instanceof Element ? target.closest(PRESSABLE) : null;
+}
+
+const PRESSABLE = "button, summary";
+
+/** Whether the key presses the control that Tab has gone to. Who has clicked on one means the page again. */
+function isForControl({ key, target }: KeyboardEvent): boolean {
+  return (
+    (key === " " || key === "Enter") &&
+    target instanceof Element &&
+    target.matches(PRESSABLE) &&
+    target !== clicked
+  );
 }
 
 /** Whether the key meant something. */
@@ -79,6 +102,8 @@ const ACTIONS: Record<string, (by: number) => void> = {
   k: () => void step(-1),
   Home: () => select(0),
   End: () => select(count.value - 1),
+  PageUp: () => scrollPanel(-1),
+  PageDown: () => scrollPanel(1),
   n: () => void jump(null, 1),
   p: () => void jump(null, -1),
   " ": () => {
@@ -103,13 +128,17 @@ const ACTIONS: Record<string, (by: number) => void> = {
   t: () => setAxis(axis.value === "event" ? "time" : "event"),
   d: toggleTheme,
   "?": () => {
-    helpShown.value = !helpShown.value;
+    helpShown.value = true;
   },
   Escape: () => {
-    helpShown.value = false;
     playing.value = false;
   },
 };
+
+function scrollPanel(direction: 1 | -1): void {
+  const shown = document.querySelector(".panel > :last-child");
+  shown?.scrollBy({ top: direction * shown.clientHeight * 0.8 });
+}
 
 function faster(): void {
   speed.value = Math.min(65_536, speed.value * 2);

@@ -3,6 +3,9 @@ import { count, jump, LANE_LABELS, LANES, moment, playing, select, selected, spe
 
 /** One slider for everything, and the ways to move it. */
 export function Transport() {
+  const shown = moment.value;
+  const where = (shown?.row.number ?? selected.value + 1).toLocaleString("en-US");
+  const time = shown ? clockTime(shown.row.at) : "";
   return (
     <section class="transport" aria-label="Move through the events">
       <button
@@ -29,15 +32,15 @@ export function Transport() {
       <input
         type="range"
         aria-label="Selected event"
+        aria-valuetext={`#${where}, ${time}`}
         min={0}
         max={Math.max(0, count.value - 1)}
         value={selected.value}
         onInput={(event) => select(event.currentTarget.valueAsNumber)}
-        onKeyDown={(event) => event.preventDefault()}
       />
-      <output class="where">
-        #{(moment.value?.row.number ?? selected.value + 1).toLocaleString("en-US")}{" "}
-        <span class="muted">{moment.value ? clockTime(moment.value.row.at) : ""}</span>
+      <output class="where" aria-live={playing.value ? "off" : "polite"}>
+        #{where} <span class="muted">{time}</span>
+        <span class="spoken">{shown && ` ${shown.row.type} ${shown.row.words} ${shown.row.decision}`}</span>
       </output>
       <label class="speed" title="Events a second (+ −)">
         <select
