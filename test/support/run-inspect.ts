@@ -13,8 +13,8 @@ export interface Inspected {
   stop(): Promise<number | null>;
 }
 
-export async function startInspect(args: readonly string[]): Promise<Inspected> {
-  const child = spawn(process.execPath, [BIN, "inspect", ...args, "--json"], {
+export async function startInspect(args: readonly string[], bin = BIN): Promise<Inspected> {
+  const child = spawn(process.execPath, [bin, "inspect", ...args, "--json"], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const ended = once(child, "close");

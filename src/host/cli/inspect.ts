@@ -35,7 +35,7 @@ async function inspect(
   const patch = parseSet(set);
   const { openBrowser, openFileSource, serveFile } = await import("../inspect/file-inspector.ts");
   const source = await openFileSource(io, file, { leaf, patch });
-  const server = await serveFile(source, port).catch((error: unknown) => {
+  const server = await serveFile(source, port, io.complain).catch((error: unknown) => {
     throw new UsageError(messageOf(error, port));
   });
   const { page, socket } = server;

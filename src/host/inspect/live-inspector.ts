@@ -12,7 +12,8 @@ export async function inspectLive(
   engine: Engine,
   history: readonly Step[],
   lookup: EntryLookup,
+  say: (words: string) => void,
 ): Promise<InspectServer> {
-  const viewer = await loadViewer();
+  const viewer = await loadViewer(say);
   return startInspectServer({ source: openLiveSource(name, engine, history, lookup), viewer });
 }
