@@ -179,6 +179,9 @@ describe.skipIf(!HAS_CHROMIUM)("the viewer in a real browser", { timeout: 90_000
       expect(complaints).toEqual([]);
       await world.pi.stop();
       await page.getByText("Pi has gone").waitFor();
+      await page.keyboard.press("p");
+      await page.getByText("nobody answers any more").waitFor();
+      expect(complaints).toEqual([]);
     } finally {
       await world.close();
     }

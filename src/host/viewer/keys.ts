@@ -79,7 +79,7 @@ function isForControl({ key, target }: KeyboardEvent): boolean {
 function act({ key, code, shiftKey }: KeyboardEvent): boolean {
   const digit = /^Digit([123])$/.exec(code)?.[1];
   if (digit !== undefined) {
-    void jump(LANES[Number(digit) - 1] ?? null, shiftKey ? -1 : 1);
+    jump(LANES[Number(digit) - 1] ?? null, shiftKey ? -1 : 1);
     return true;
   }
   const chosen = PANELS[key];
@@ -94,18 +94,18 @@ function act({ key, code, shiftKey }: KeyboardEvent): boolean {
 }
 
 const ACTIONS: Record<string, (by: number) => void> = {
-  ArrowRight: (by) => void step(1, by),
-  ArrowDown: (by) => void step(1, by),
-  j: () => void step(1),
-  ArrowLeft: (by) => void step(-1, by),
-  ArrowUp: (by) => void step(-1, by),
-  k: () => void step(-1),
+  ArrowRight: (by) => step(1, by),
+  ArrowDown: (by) => step(1, by),
+  j: () => step(1),
+  ArrowLeft: (by) => step(-1, by),
+  ArrowUp: (by) => step(-1, by),
+  k: () => step(-1),
   Home: () => select(0),
   End: () => select(count.value - 1),
   PageUp: () => scrollPanel(-1),
   PageDown: () => scrollPanel(1),
-  n: () => void jump(null, 1),
-  p: () => void jump(null, -1),
+  n: () => jump(null, 1),
+  p: () => jump(null, -1),
   " ": () => {
     playing.value = !playing.value;
   },

@@ -19,12 +19,18 @@ export interface Filter {
   text: string;
 }
 
+/** Whoever served this page has gone: asking would only fill the console with errors. */
+let gone = false;
+
 type Query = Record<string, string | number | undefined>;
 
 async function ask<T>(path: string, query: Query = {}): Promise<T> {
   const params = new URLSearchParams({ token });
   for (const [name, value] of Object.entries(query)) if (value !== undefined) params.set(name, String(value));
-  const response = await fetch(`/data/${path}?${params}`);
+  if (gone) throw new Error("nobody answers any more");
+  const response = await fetch(`/data/${path}?${params}`).catch(() => {
+    throw new Error("the inspector does not answer");
+  });
   if (!response.ok) throw new Error((await response.text()) || `the server answered ${response.status}`);
   return response.json();
 }
@@ -84,5 +90,8 @@ export async function askIndexAt(time: number): Promise<number> {
 export function followGrowth(listener: (growth: Growth | null) => void): void {
   const socket = new WebSocket(`ws://${location.host}/live?token=${encodeURIComponent(token)}`);
   socket.onmessage = ({ data }) => listener(JSON.parse(data));
-  socket.onclose = () => listener(null);
+  socket.onclose = () => {
+    gone = true;
+    listener(null);
+  };
 }

@@ -3,6 +3,7 @@ import type { LaneName } from "../../machines/readings.ts";
 import type { Axis, EventRow, Memory, Moment, Overview, Timeline } from "../inspect/viewer-data.ts";
 import {
   askEvents,
+  askIndexAt,
   askJump,
   askMemory,
   askMoment,
@@ -48,6 +49,10 @@ export const count = computed(() => overview.value?.count ?? 0);
 /** More events may come */
 export const grows = computed(() => overview.value?.complete === false);
 
+export function fail(error: unknown): void {
+  failure.value = error instanceof Error ? error.message : String(error);
+}
+
 /** Asks the server, and drops the answer when a newer question has been asked meanwhile. */
 function latestOnly<A extends unknown[], T>(ask: (...args: A) => Promise<T>, take: (answer: T) => void) {
   let asked = 0;
@@ -61,7 +66,7 @@ function latestOnly<A extends unknown[], T>(ask: (...args: A) => Promise<T>, tak
       if (turn === asked) take(answer);
       failure.value = null;
     } catch (error) {
-      failure.value = error instanceof Error ? error.message : String(error);
+      fail(error);
     }
     running = false;
     const next = waiting;
@@ -98,11 +103,14 @@ export function select(index: number): void {
 }
 
 /** Steps through the events that the filter lets through. */
-export async function step(direction: 1 | -1, by = 1): Promise<void> {
+export function step(direction: 1 | -1, by = 1): void {
   const { types, lanes, text } = filter.value;
-  if (types.length === 0 && lanes.length === 0 && text.trim() === "")
-    return select(selected.value + direction * by);
-  const wanted = filter.value;
+  const isAll = types.length === 0 && lanes.length === 0 && text.trim() === "";
+  if (isAll) select(selected.value + direction * by);
+  else stepAmong(filter.value, direction, by).catch(fail);
+}
+
+async function stepAmong(wanted: Filter, direction: 1 | -1, by: number): Promise<void> {
   const position = await askPosition(wanted, selected.value, () => wanted === filter.peek());
   if (position === null) return;
   const row = await nthMatch(wanted, Math.max(0, position + direction * by));
@@ -121,9 +129,16 @@ async function nthMatch(wanted: Filter, position: number): Promise<EventRow | un
 }
 
 /** Jumps to where a lane (or any lane) changes next. */
-export async function jump(lane: LaneName | null, direction: 1 | -1): Promise<void> {
-  const index = await askJump(lane, selected.value, direction);
-  if (index !== null) select(index);
+export function jump(lane: LaneName | null, direction: 1 | -1): void {
+  askJump(lane, selected.value, direction).then((index) => {
+    if (index !== null) select(index);
+  }, fail);
+}
+
+/** Selects the event at a point of the time line. */
+export function selectAt(x: number): void {
+  if (axis.value === "event") select(x);
+  else askIndexAt(x).then(select, fail);
 }
 
 export function follow(): void {
@@ -192,7 +207,7 @@ export async function start(): Promise<void> {
   try {
     overview.value = await askOverview();
   } catch (error) {
-    failure.value = error instanceof Error ? error.message : String(error);
+    fail(error);
     return;
   }
   const fromAddress = Number(new URLSearchParams(location.hash.slice(1)).get("event") ?? Number.NaN);
@@ -230,7 +245,7 @@ export async function start(): Promise<void> {
     const by = Math.max(1, Math.round((speed.value * everyMs) / 1000));
     const timer = setInterval(() => {
       if (selected.value >= count.value - 1) playing.value = false;
-      else void step(1, by);
+      else step(1, by);
     }, everyMs);
     return () => clearInterval(timer);
   });

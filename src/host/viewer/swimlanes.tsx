@@ -2,7 +2,6 @@ import { useEffect, useRef } from "preact/hooks";
 import type { LaneName } from "../../machines/readings.ts";
 import type { Timeline, TimelineRun } from "../inspect/viewer-data.ts";
 import { clockTime, duration, short, stateClass } from "./format.ts";
-import { askIndexAt } from "./server-data.ts";
 import {
   axis,
   LANE_LABELS,
@@ -10,6 +9,7 @@ import {
   moment,
   pan,
   select,
+  selectAt,
   selectedX,
   timeline,
   timelineWidth,
@@ -180,10 +180,10 @@ function valueAt(event: MouseEvent): number | undefined {
 const PRIMARY_BUTTON = 1;
 
 /** Selects what is under the pointer, while the button is down. */
-export async function scrub(event: PointerEvent): Promise<void> {
+export function scrub(event: PointerEvent): void {
   if ((event.buttons & PRIMARY_BUTTON) === 0) return;
   const value = valueAt(event);
-  if (value !== undefined) select(axis.value === "event" ? value : await askIndexAt(value));
+  if (value !== undefined) selectAt(value);
 }
 
 export function onWheel(event: WheelEvent): void {

@@ -8,12 +8,7 @@ export function Transport() {
   const time = shown ? clockTime(shown.row.at) : "";
   return (
     <section class="transport" aria-label="Move through the events">
-      <button
-        type="button"
-        title="Previous event (←)"
-        aria-label="Previous event"
-        onClick={() => void step(-1)}
-      >
+      <button type="button" title="Previous event (←)" aria-label="Previous event" onClick={() => step(-1)}>
         ←
       </button>
       <button
@@ -26,7 +21,7 @@ export function Transport() {
       >
         {playing.value ? "❚❚" : "▶"}
       </button>
-      <button type="button" title="Next event (→)" aria-label="Next event" onClick={() => void step(1)}>
+      <button type="button" title="Next event (→)" aria-label="Next event" onClick={() => step(1)}>
         →
       </button>
       <input
@@ -67,7 +62,7 @@ export function Transport() {
               type="button"
               title={`⇧${at + 1}`}
               aria-label={`Previous change of ${LANE_LABELS[lane]}`}
-              onClick={() => void jump(lane, -1)}
+              onClick={() => jump(lane, -1)}
             >
               ‹
             </button>
@@ -76,7 +71,7 @@ export function Transport() {
               type="button"
               title={String(at + 1)}
               aria-label={`Next change of ${LANE_LABELS[lane]}`}
-              onClick={() => void jump(lane, 1)}
+              onClick={() => jump(lane, 1)}
             >
               ›
             </button>
