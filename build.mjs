@@ -29,7 +29,7 @@ async function main(ifPossible) {
   if (ifPossible && ["pack", "publish"].includes(process.env.npm_command ?? "")) return;
   const tools = await buildTools(ifPossible);
   if (!tools) return;
-  rmSync(DIST, { recursive: true, force: true });
+  clear();
   const chunks = [
     ...(await bundle(tools.rolldown, present(PROGRAMS), { external: isHost, minify: true })),
     ...(await bundle(tools.rolldown, present(LIBRARY), { external: isPackage, minify: false })),
@@ -38,6 +38,25 @@ async function main(ifPossible) {
   if (existsSync(join(ROOT, LIBRARY.index))) writeDeclarations(tools.tsc);
   for (const { fileName, code } of chunks)
     console.log(`dist/${fileName}  ${(code.length / 1024).toFixed(0)} KB`);
+  await writeViewer(ifPossible);
+}
+
+/** The builder is in TypeScript, which an older Node cannot read. A checkout builds its viewer on first use, too. */
+async function writeViewer(mayFail) {
+  try {
+    const { buildViewer } = await import("./src/host/inspect/viewer-build.ts");
+    await buildViewer();
+    console.log("dist/viewer");
+  } catch (error) {
+    if (!mayFail) throw error;
+  }
+}
+
+/** Whoever looks at the viewer meanwhile goes on: its build puts the new one in the place of the old one. */
+function clear() {
+  if (!existsSync(DIST)) return;
+  for (const name of readdirSync(DIST).filter((each) => each !== "viewer"))
+    rmSync(join(DIST, name), { recursive: true });
 }
 
 /** The bundler and the compiler; undefined where they may be missing and are: an install without dev dependencies. */

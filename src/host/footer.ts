@@ -20,12 +20,12 @@ export const PLAIN: Paint = (_tone, text) => text;
 const CELLS = 5;
 const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/** A clock against its threshold as a bar of `cells` characters between thin walls. */
+/** A clock against its threshold as a bar of `cells` characters. It has no walls: beside a full cell they do not show. */
 export function gauge(clock: number, threshold: number, cells = CELLS): string {
   const share = Math.min(1, Math.max(0, clock / Math.max(1, threshold)));
   const eighths = Math.round(share * cells * 8);
   const bar = "█".repeat(Math.floor(eighths / 8)) + (EIGHTHS[eighths % 8] ?? "");
-  return `▕${bar.padEnd(cells, "·")}▏`;
+  return bar.padEnd(cells, "·");
 }
 
 /** The clocks with their thresholds, in source tokens, by the lane that waits for them. */
@@ -48,13 +48,14 @@ const CLOCK_NAMES: Readonly<Record<LaneName, string>> = {
 /** The footer's one line: each clock as a gauge, and what is going on. */
 export function footerText(state: EngineState, states: Standing["states"], paint: Paint = PLAIN): string {
   const clocks = clocksByLane(state);
+  // Names first and single spaces: Pi makes one space of several, so that nothing else tells whose bar it is.
   const gauges = LANES.map((lane) => {
     const { clock, threshold } = clocks[lane];
     const bar = paint(clock >= threshold ? "warning" : "muted", gauge(clock, threshold));
-    return `${bar}${paint("dim", CLOCK_NAMES[lane])}`;
+    return `${paint("dim", CLOCK_NAMES[lane])} ${bar}`;
   });
   const doing = activityOf(states, state.settings.passive, paint);
-  return [paint("dim", "om"), ...gauges, ...(doing === "" ? [] : [`${paint("dim", "·")} ${doing}`])].join(
+  return [paint("dim", "om"), ...gauges, ...(doing === "" ? [] : [`${paint("dim", "▸")} ${doing}`])].join(
     " ",
   );
 }

@@ -44,9 +44,9 @@ export function createSessionWindows(options: SessionWindowsOptions, show: Show)
   let serving: Promise<InspectServer> | undefined;
 
   /** The server is loaded on request only; one serves all who look. */
-  async function serve(): Promise<InspectServer> {
+  async function serve(say: (words: string) => void): Promise<InspectServer> {
     const { inspectLive } = await import("./inspect/live-inspector.ts");
-    return inspectLive(`session ${engine.state.sessionId}`, engine, history, lookup);
+    return inspectLive(`session ${engine.state.sessionId}`, engine, history, lookup, say);
   }
 
   return {
@@ -64,7 +64,7 @@ export function createSessionWindows(options: SessionWindowsOptions, show: Show)
       }
       sync();
       try {
-        serving ??= serve();
+        serving ??= serve((words) => show(command, words));
         const { page, socket, stately } = await serving;
         if (!isOpen()) return;
         show(

@@ -14,6 +14,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startPi } from "../../src/host/demo/pi-process.ts";
 import { NEVER } from "../pi/harness.ts";
+import { startInspect } from "../support/run-inspect.ts";
 
 const run = promisify(execFile);
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -62,6 +63,7 @@ describe("the tarball", () => {
         ...["package.json", "README.md", "LICENSE", "CHANGELOG.md"],
         ...["docs/configuration.md", "docs/settings.schema.json"],
         ...["dist/runtime.js", "dist/index.js", "dist/index.d.ts", "dist/THIRD-PARTY-LICENSES.txt"],
+        ...["dist/viewer/viewer.js", "dist/viewer/viewer.css", "dist/viewer/THIRD-PARTY-LICENSES.txt"],
       ]),
     );
   });
@@ -181,6 +183,18 @@ describe("the command", () => {
       "--help",
     ]);
     expect(stdout).toContain("replay");
+  });
+
+  it("serves its viewer without building anything", async () => {
+    const recording = join(ROOT, "test/recordings/main-job.ndjson");
+    const { page, stop } = await startInspect([recording], join(unpacked, "src/host/bin.js"));
+    const { pathname } = new URL(page);
+    expect(pathname).toBe("/");
+    const html = await (await fetch(page)).text();
+    const script = /src="([^"]+)"/.exec(html)?.[1] ?? "";
+    const served = await (await fetch(new URL(script, page))).text();
+    expect(served).toBe(readFileSync(join(unpacked, "dist/viewer/viewer.js"), "utf8"));
+    expect(await stop()).toBe(0);
   });
 });
 

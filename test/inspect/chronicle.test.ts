@@ -1,5 +1,8 @@
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { createRangeColumn } from "../../src/host/inspect/columns.ts";
+import type { EventFilter } from "../../src/host/inspect/event-list.ts";
 import { momentAt } from "../../src/host/inspect/moment.ts";
 import { timelineOf } from "../../src/host/inspect/timeline.ts";
 import { createEngine } from "../../src/machines/engine.ts";
@@ -7,6 +10,7 @@ import { LANES } from "../../src/machines/readings.ts";
 import { parseRecordingLine } from "../../src/machines/recording-line.ts";
 import { createReplay } from "../../src/machines/replay.ts";
 import { readRecording, writeLargeRecording } from "../support/recording-file.ts";
+import { ROOT } from "../support/run-cli.ts";
 
 const SMALL = { observeAfterTokens: 2000, reflectAfterTokens: 5000, compactAfterTokens: 9000 };
 
@@ -76,18 +80,70 @@ describe("the chronicle of a recording", () => {
     close();
   });
 
+  it("shows a failure however little room there is", async () => {
+    const { chronicle, close } = await readRecording(join(ROOT, "test/recordings/failing-observer.ndjson"));
+    const { lanes } = timelineOf(chronicle, { axis: "event", width: 3 });
+    expect(lanes.observer.map(([, , state]) => state)).toContain("backingOff");
+    await close();
+  });
+
+  it("keeps every peak and every reset of the clocks in what it thins", async () => {
+    const { chronicle, close } = await readRecording(writeLargeRecording(20_000, { settings: SMALL }));
+    for (const axis of ["event", "time"] as const) {
+      for (const view of [{}, axis === "event" ? { from: 3000, to: 15_000 } : {}]) {
+        const { clocks, from, to } = timelineOf(chronicle, { axis, width: 200, ...view });
+        const inView = Array.from({ length: chronicle.length }, (_, index) => index).filter((index) => {
+          const x = axis === "event" ? index : chronicle.at.at(index);
+          return x >= from && x <= to;
+        });
+        for (const lane of LANES) {
+          const values = inView.map((index) => chronicle.clocks[lane].at(index));
+          expect(Math.max(...clocks.values[lane])).toBe(Math.max(...values));
+          expect(Math.min(...clocks.values[lane])).toBe(Math.min(...values));
+        }
+        expect(clocks.x).toEqual(clocks.x.toSorted((a, b) => a - b));
+      }
+    }
+    await close();
+  });
+
+  it("knows the extremes of any stretch of a column", () => {
+    const column = createRangeColumn("uint32");
+    const values = Array.from({ length: 9000 }, (_, row) => (row * 7919) % 10_007);
+    for (const value of values) column.push(value);
+    for (const [from, to] of [
+      [0, 9000],
+      [0, 64],
+      [1, 4097],
+      [63, 65],
+      [4095, 8193],
+      [5000, 5001],
+      [100, 8999],
+    ] as const) {
+      const stretch = values.slice(from, to);
+      expect(column.low(from, to)).toBe(Math.min(...stretch));
+      expect(column.high(from, to)).toBe(Math.max(...stretch));
+    }
+  });
+
   it("finds, pages and jumps", async () => {
     const { chronicle, list, close } = await readRecording(writeLargeRecording(5000, { settings: SMALL }));
+    const found = async (filter: EventFilter, rows = 500) => {
+      for (;;) {
+        const page = await list.page(filter, 0, rows);
+        if (page.searched === chronicle.length) return page;
+      }
+    };
     const runs = { types: ["run.finished"], lanes: [], text: "" };
-    const { matches, rows } = await list.page(runs, 0, 5);
+    const { matches, rows } = await found(runs, 5);
     expect(matches).toBe(chronicle.runs.filter(({ to }) => to !== null).length);
     expect(rows.map(({ type }) => type)).toEqual(Array.from({ length: 5 }, () => "run.finished"));
     const started = { types: [], lanes: [], text: "STARTRUN observer-3 " };
-    const found = (await list.page(started, 0, 500)).rows;
-    expect(found.length).toBeGreaterThan(0);
-    for (const { decision } of found) expect(decision).toContain("startRun observer-3");
-    expect((await list.page({ types: [], lanes: [], text: "no such thing" }, 0, 5)).matches).toBe(0);
-    const moved = await list.page({ types: [], lanes: ["compaction"], text: "" }, 0, 500);
+    const starts = (await found(started)).rows;
+    expect(starts.length).toBeGreaterThan(0);
+    for (const { decision } of starts) expect(decision).toContain("startRun observer-3");
+    expect((await found({ types: [], lanes: [], text: "no such thing" })).matches).toBe(0);
+    const moved = await found({ types: [], lanes: ["compaction"], text: "" });
     let index = -1;
     for (const row of moved.rows.slice(0, 20)) {
       index = list.jump("compaction", index, 1) ?? -1;

@@ -50,7 +50,7 @@ describe.skipIf(!HAS_TMUX)("in a real terminal", { timeout: 60_000 }, () => {
   afterAll(() => close?.());
 
   it("shows the clocks in the footer", async () => {
-    await terminal.shows(/om ▕·····▏observe ▕·····▏reflect ▕·····▏compact/);
+    await terminal.shows(/om observe ····· reflect ····· compact ·····/);
   });
 
   it("shows a quiet line for what was recorded, and all of it when asked to", async () => {
@@ -86,11 +86,11 @@ describe.skipIf(!HAS_TMUX)("in a real terminal", { timeout: 60_000 }, () => {
   it("leaves the footer only where notices are switched off", async () => {
     const quiet = await open({ ...NEVER, observeAfterTokens: 300, showWorkerNotifications: false });
     try {
-      await quiet.terminal.shows(/om ▕/);
+      await quiet.terminal.shows(/om observe/);
       quiet.terminal.type(prose(400, 5));
       quiet.terminal.press("Enter");
-      await quiet.terminal.shows(/om ▕[█▏▎▍▌▋▊▉]/);
-      await quiet.terminal.shows(/om ▕·{3}/);
+      await quiet.terminal.shows(/om observe [█▏▎▍▌▋▊▉]/);
+      await quiet.terminal.shows(/om observe ·{3}/);
       expect(quiet.terminal.screen()).not.toMatch(/recorded/);
     } finally {
       await quiet.close();

@@ -35,7 +35,7 @@ describe("the windows through RPC", { timeout: 60_000 }, () => {
     const shown = footers(world);
     expect(shown.length).toBeGreaterThan(0);
     for (const [at, text] of shown.entries()) {
-      expect(text).toMatch(/^om ▕.{5}▏observe ▕.{5}▏reflect ▕.{5}▏compact/);
+      expect(text).toMatch(/^om observe .{5} reflect .{5} compact .{5}/);
       if (at > 0) expect(text).not.toBe(shown[at - 1]);
     }
   });

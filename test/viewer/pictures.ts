@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Browser } from "playwright-core";
+import { createIo } from "../../src/host/cli/io.ts";
 import { DEMO_TURNS } from "../../src/host/demo/demo-conversation.ts";
 import { DEMO_MEMORY, runDemo } from "../../src/host/demo/demo-run.ts";
 import { DEMO_SCRIPT } from "../../src/host/demo/demo-script.ts";
@@ -43,7 +44,7 @@ interface Picture {
 }
 
 async function viewerPictures(chromium: Browser, file: string, pictures: Picture[]): Promise<void> {
-  const source = await openFileSource(file);
+  const source = await openFileSource(createIo(), file);
   await source.ready;
   const server = await startInspectServer({ source, viewer: await loadViewer() });
   for (const { name, theme, keys } of pictures) {
@@ -76,26 +77,31 @@ async function terminalPictures(chromium: Browser): Promise<void> {
   });
   try {
     await terminal.shows(/observe/);
+    // The screen that shows most of what the workers recorded
+    let best = "";
     for (const { asks } of DEMO_TURNS.slice(0, 6)) {
       terminal.type(asks.replaceAll("\n", " "));
       terminal.press("Enter");
       await sleep(2500);
+      const screen = terminal.screen({ styled: true });
+      if (screen.split("◦ Memory").length > best.split("◦ Memory").length) best = screen;
     }
-    await picture("transcript");
+    if (best === "") throw new Error("no ledger line was ever in sight");
+    await picture("transcript", best);
     terminal.type("/om:lanes");
     await sleep(500);
     terminal.press("Enter");
     await terminal.shows(/esc or q closes/);
     await sleep(500);
-    await picture("om-lanes");
+    await picture("om-lanes", terminal.screen({ styled: true }));
   } finally {
     terminal.close();
     await model.close();
   }
 
-  async function picture(name: string): Promise<void> {
+  async function picture(name: string, screen: string): Promise<void> {
     const page = await chromium.newPage({ deviceScaleFactor: 1.5, viewport: { width: 1080, height: 700 } });
-    await page.setContent(terminalHtml(terminal.screen({ styled: true })));
+    await page.setContent(terminalHtml(screen));
     await page.locator("body").screenshot({ path: join(IMAGES, `${name}.png`) });
     await page.close();
   }

@@ -1,7 +1,11 @@
 import { Command, InvalidArgumentError } from "commander";
 import { type Io, UsageError } from "./io.ts";
+import { LEAF_OPTION, SET_OPTION } from "./session-options.ts";
+import { parseSet } from "./settings-option.ts";
 
 interface InspectOptions {
+  leaf?: string;
+  set?: string[];
   port?: number;
   open: boolean;
   json?: boolean;
@@ -13,6 +17,8 @@ export function inspectCommand(io: Io): Command {
   return new Command("inspect")
     .description("look at a recording or a Pi session file in a browser on this machine")
     .argument("<file>", "a recording (.ndjson) or a Pi session file (.jsonl)")
+    .option(...LEAF_OPTION)
+    .option(...SET_OPTION)
     .option("--port <number>", "port on 127.0.0.1 (default: a free one)", portOf)
     .option("--no-open", "only print the address")
     .option("--json", 'print one line {"page", "socket"} and open nothing')
@@ -24,14 +30,13 @@ export function inspectCommand(io: Io): Command {
 async function inspect(
   io: Io,
   file: string,
-  { port, open, json = false, stately = false }: InspectOptions,
+  { leaf, set = [], port, open, json = false, stately = false }: InspectOptions,
 ): Promise<void> {
+  const patch = parseSet(set);
   const { openBrowser, openFileSource, serveFile } = await import("../inspect/file-inspector.ts");
-  const source = await openFileSource(file).catch((error: unknown) => {
-    throw new UsageError(messageOf(error, file));
-  });
-  const server = await serveFile(source, port).catch((error: unknown) => {
-    throw new UsageError(messageOf(error, port === undefined ? "" : `port ${port}`));
+  const source = await openFileSource(io, file, { leaf, patch });
+  const server = await serveFile(source, port, io.complain).catch((error: unknown) => {
+    throw new UsageError(messageOf(error, port));
   });
   const { page, socket } = server;
   if (json) io.line(JSON.stringify({ page, socket }));
@@ -51,10 +56,10 @@ async function inspect(
   await server.close();
 }
 
-/** A system's error names what it is about only in part: the file or the port is put before it. */
-function messageOf(error: unknown, about: string): string {
+/** A system's error names the port that it is about only in part. */
+function messageOf(error: unknown, port: number | undefined): string {
   const message = error instanceof Error ? error.message : String(error);
-  return about === "" || message.includes(about) ? message : `${about}: ${message}`;
+  return port === undefined || message.includes(`port ${port}`) ? message : `port ${port}: ${message}`;
 }
 
 const HIGHEST_PORT = 65_535;

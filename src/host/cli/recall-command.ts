@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from "commander";
 import { recallFrom, renderRecall } from "../../reducers/recall.ts";
 import { EXIT, type Io, UsageError } from "./io.ts";
-import { LEAF_OPTION, loadBranch } from "./session-options.ts";
+import { loadBranch, SESSION_LEAF_OPTION } from "./session-options.ts";
 import { clipped, count } from "./words.ts";
 
 interface RecallOptions {
@@ -16,7 +16,7 @@ export function recallCommand(io: Io, exit: (code: number) => void): Command {
     .argument("<file>", "a Pi session (.jsonl, versions 1 to 3), or - for standard input")
     .argument("<id>", "the 12 hex digits at the start of a memory line")
     .option("--page <n>", "which page of a long result", pageOf, 1)
-    .option(...LEAF_OPTION)
+    .option(...SESSION_LEAF_OPTION)
     .option("--json", "one JSON object: the record and its sources, whole")
     .action(async (file: string, id: string, options: RecallOptions) =>
       exit(await recall(io, file, id, options)),

@@ -20,6 +20,7 @@ import {
   verdictText,
 } from "./replay-summary.ts";
 import { createStepTable } from "./replay-text.ts";
+import { LEAF_OPTION, SET_OPTION } from "./session-options.ts";
 import { parseSet, setWords } from "./settings-option.ts";
 import { count, listed } from "./words.ts";
 
@@ -39,10 +40,7 @@ export function replayCommand(io: Io, exit: (code: number) => void): Command {
   return new Command("replay")
     .description("Run a recording, or the events of a Pi session, and show what each lane did")
     .argument("<file>", "a recording, a Pi session (.jsonl, versions 1 to 3), or - for standard input")
-    .option(
-      "--leaf <id>",
-      "Pi session: the branch that ends with this entry (default: the file's last entry)",
-    )
+    .option(...LEAF_OPTION)
     .option("--lane <lane>", "only this lane: observer, reflect or compaction", laneOf)
     .option("--from <n>", "from this event on", numberOf)
     .option("--to <n>", "up to this event", numberOf)
@@ -53,7 +51,7 @@ export function replayCommand(io: Io, exit: (code: number) => void): Command {
       numberOf,
     )
     .option("--verify", "compare with what was recorded; exit code 1 at the first difference")
-    .option("--set <key=value>", "run it under another setting (repeatable)", collect)
+    .option(...SET_OPTION)
     .option("--json", "NDJSON, as docs/replay.md describes it")
     .action(async (file: string, options: ReplayOptions) => exit(await replayFile(io, file, options)));
 }
@@ -243,8 +241,4 @@ function laneOf(text: string): LaneName {
 function numberOf(text: string): number {
   if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError("It must be an event's number.");
   return Number(text);
-}
-
-function collect(value: string, before: string[] = []): string[] {
-  return [...before, value];
 }

@@ -88,7 +88,7 @@ function runWords(worker: Worker, outcomes: Tally["runs"][Worker]): string {
 }
 
 /** Says what of a replay is modelled, and on what. */
-function answerWords(answers: AnswerCounts, model: WorkerModel | undefined): string[] {
+export function answerWords(answers: AnswerCounts, model: WorkerModel | undefined): string[] {
   const many = (type: "modelled" | "noTrace") =>
     [...WORKERS, "compaction" as const]
       .filter((who) => answers[who][type] > 0)

@@ -5,10 +5,24 @@ import type { Io } from "./io.ts";
 import { openSession } from "./replay-source.ts";
 import { badLineWords } from "./replay-summary.ts";
 
-export const LEAF_OPTION = [
+/** For commands that take nothing but sessions */
+export const SESSION_LEAF_OPTION = [
   "--leaf <id>",
   "the branch that ends with this entry (default: the file's last entry)",
 ] as const;
+
+export const LEAF_OPTION = ["--leaf <id>", `Pi session: ${SESSION_LEAF_OPTION[1]}`] as const;
+
+export const SET_OPTION = [
+  "--set <key=value>",
+  "run it under another setting (repeatable)",
+  collect,
+] as const;
+
+/** Gathers the values of a repeatable option. */
+export function collect(value: string, before: string[] = []): string[] {
+  return [...before, value];
+}
 
 /** A session file's branch, folded, with its entries by id. Lines that cannot be read are named on stderr. */
 export async function loadBranch(

@@ -10,6 +10,7 @@ import { NAMESPACE } from "../settings.ts";
 import { EXIT, type Io, UsageError } from "./io.ts";
 import { newReading, openSource, type ReplaySource, readBatch } from "./replay-source.ts";
 import { badLineWords } from "./replay-summary.ts";
+import { collect } from "./session-options.ts";
 import { parseSet } from "./settings-option.ts";
 import { count, grouped, listed } from "./words.ts";
 
@@ -300,8 +301,4 @@ function priceOf(text: string): Price {
 function rowOf(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError("It must be a row's number.");
   return Number(text);
-}
-
-function collect(value: string, before: string[] = []): string[] {
-  return [...before, value];
 }

@@ -7,7 +7,7 @@ import {
 } from "../../reducers/projections.ts";
 import { memoryView } from "../memory-view.ts";
 import { EXIT, type Io } from "./io.ts";
-import { LEAF_OPTION, loadBranch } from "./session-options.ts";
+import { loadBranch, SESSION_LEAF_OPTION } from "./session-options.ts";
 
 interface ViewOptions {
   full?: boolean;
@@ -20,7 +20,7 @@ export function viewCommand(io: Io, exit: (code: number) => void): Command {
     .description("Show the memory of a Pi session: what the agent sees since the last compaction")
     .argument("<file>", "a Pi session (.jsonl, versions 1 to 3), or - for standard input")
     .option("--full", "the whole ledger at the branch tip instead")
-    .option(...LEAF_OPTION)
+    .option(...SESSION_LEAF_OPTION)
     .option("--json", "one JSON object: observations and reflections")
     .action(async (file: string, options: ViewOptions) => exit(await view(io, file, options)));
 }

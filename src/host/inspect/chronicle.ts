@@ -4,18 +4,27 @@ import { eventTime } from "../../machines/event-time.ts";
 import type { EngineEvent } from "../../machines/events.ts";
 import type { Standing } from "../../machines/lanes.ts";
 import { LANES, type LaneName, type Worker } from "../../machines/readings.ts";
+import type { ReplayStep } from "../../machines/replay.ts";
 import type { Decided } from "../../machines/replay-verify.ts";
 import { clocksByLane } from "../footer.ts";
 import { arrowsTaken } from "./chart-path.ts";
-import { type Column, createColumn, createSpans, lastAtMost, type Spans } from "./columns.ts";
+import {
+  type Column,
+  createColumn,
+  createRangeColumn,
+  createSpans,
+  lastAtMost,
+  type RangeColumn,
+  type Spans,
+} from "./columns.ts";
 import { EVENT_TYPES } from "./event-words.ts";
 
 /** Where the events themselves are: in memory, or on disk by the line. */
 export interface EventStore {
   /** The events of these indexes, `from` included and `to` not. */
   read(from: number, to: number): EngineEvent[];
-  /** The same as JSON, without reading them. */
-  texts(from: number, to: number): string[];
+  /** Those of them whose JSON holds this text, which is in lower case, whatever their case. */
+  matching(from: number, to: number, text: string): ReadonlySet<number>;
 }
 
 /** One worker run on the time line. */
@@ -43,20 +52,26 @@ export interface Chronicle {
   /** The events' numbers as users know them */
   readonly numbers: Column;
   readonly types: Column;
-  readonly clocks: Readonly<Record<LaneName, Column>>;
+  readonly clocks: Readonly<Record<LaneName, RangeColumn>>;
   readonly thresholds: Readonly<Record<LaneName, Spans<number>>>;
   readonly states: Readonly<Record<LaneName, Spans<string>>>;
   readonly standings: Spans<Standing>;
   readonly decisions: ReadonlyMap<number, Decided>;
+  /** 1 for an event that has one: asking the map for each of a million costs a second. */
+  readonly decided: Column;
+  /** Events that a model of the workers made up */
+  readonly modelled: ReadonlySet<number>;
   readonly runs: readonly RunMark[];
   readonly compactions: readonly CompactionMark[];
   /** How often each arrow of a lane's chart was taken */
   readonly taken: Readonly<Record<LaneName, ReadonlyMap<string, number>>>;
   /** The last arrows of a lane's chart that were taken at or before an index */
   readonly lastTaken: Readonly<Record<LaneName, Spans<readonly string[]>>>;
-  take(step: Step, number?: number): void;
+  take(step: Step | ReplayStep): void;
   /** What was true after the event at an index (before all events: -1). */
   stateAt(index: number): EngineState;
+  /** What was true before it, and after it. */
+  statesAround(index: number): { before: EngineState; after: EngineState };
 }
 
 /** A state kept for every so many events; those in between are worked out from it. */
@@ -68,11 +83,13 @@ export function createChronicle(store: EventStore): Chronicle {
   const at = createColumn("float64");
   const numbers = createColumn("float64");
   const types = createColumn("uint8");
-  const clocks = perLane(() => createColumn("uint32"));
+  const clocks = perLane(() => createRangeColumn("uint32"));
   const thresholds = perLane(() => createSpans<number>());
   const states = perLane(() => createSpans<string>());
   const standings = createSpans<Standing>();
   const decisions = new Map<number, Decided>();
+  const decided = createColumn("uint8");
+  const modelled = new Set<number>();
   const runs: RunMark[] = [];
   const open = new Map<string, RunMark>();
   const compactions: CompactionMark[] = [];
@@ -116,6 +133,13 @@ export function createChronicle(store: EventStore): Chronicle {
     } else if (event.type === "compaction.failed") compactions.push({ index, result: "failed" });
   }
 
+  function stateAt(index: number): EngineState {
+    const position = lastAtMost(checkpoints.indexes.length, (n) => checkpoints.indexes[n] ?? 0, index);
+    const from = checkpoints.indexes[position] ?? -1;
+    const base = checkpoints.states[position] ?? initialState();
+    return store.read(from + 1, index + 1).reduce(evolve, base);
+  }
+
   return {
     get length() {
       return at.length;
@@ -128,15 +152,18 @@ export function createChronicle(store: EventStore): Chronicle {
     states,
     standings,
     decisions,
+    decided,
+    modelled,
     runs,
     compactions,
     taken,
     lastTaken,
-    take(step, number = step.event.seq) {
+    take(step) {
       const index = at.length;
       const { event, state, lanes, standing } = step;
       at.push(eventTime(event.at));
-      numbers.push(number);
+      numbers.push("number" in step ? step.number : event.seq);
+      if ("modelled" in step && step.modelled) modelled.add(index);
       types.push(EVENT_TYPES.indexOf(event.type));
       const readings = clocksByLane(state);
       for (const lane of LANES) {
@@ -145,6 +172,7 @@ export function createChronicle(store: EventStore): Chronicle {
         states[lane].set(index, lanes[lane]);
       }
       standings.set(index, standing);
+      decided.push(step.transitions.length > 0 || step.commands.length > 0 ? 1 : 0);
       noteDecision(index, step);
       noteResult(index, event);
       if (index % CHECKPOINT_EVERY === 0 || event.type === "session.opened") {
@@ -152,11 +180,12 @@ export function createChronicle(store: EventStore): Chronicle {
         checkpoints.states.push(state);
       }
     },
-    stateAt(index) {
-      const position = lastAtMost(checkpoints.indexes.length, (n) => checkpoints.indexes[n] ?? 0, index);
-      const from = checkpoints.indexes[position] ?? -1;
-      const base = checkpoints.states[position] ?? initialState();
-      return store.read(from + 1, index + 1).reduce(evolve, base);
+    stateAt,
+    statesAround(index) {
+      const before = stateAt(index - 1);
+      // An opening brings things along that its event alone does not tell: where a keyframe stood.
+      const known = checkpoints.states[checkpoints.indexes.lastIndexOf(index)];
+      return { before, after: known ?? store.read(index, index + 1).reduce(evolve, before) };
     },
   };
 }

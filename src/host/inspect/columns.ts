@@ -30,6 +30,69 @@ export function createColumn(kind: "float64" | "uint32" | "uint8"): Column {
   };
 }
 
+/** A column that knows the lowest and the highest of any stretch without going over it. */
+export interface RangeColumn extends Column {
+  /** Of the rows `from` to `to`, the latter not included */
+  low(from: number, to: number): number;
+  high(from: number, to: number): number;
+}
+
+/** Stretches that begin and end at a multiple of this cost least. */
+export const BLOCK = 64;
+
+/** Each level holds the extremes of 64 rows of the one below it: two make a million rows a few hundred. */
+export function createRangeColumn(kind: "float64" | "uint32"): RangeColumn {
+  const rows = createColumn(kind);
+  const lows = createExtremes(rows, Math.min);
+  const highs = createExtremes(rows, Math.max);
+  return {
+    get length() {
+      return rows.length;
+    },
+    at: rows.at,
+    push(value) {
+      rows.push(value);
+      lows.push(value);
+      highs.push(value);
+    },
+    low: lows.of,
+    high: highs.of,
+  };
+}
+
+function createExtremes(rows: Column, pick: (a: number, b: number) => number) {
+  /** For every 64 rows, and for every 64 times 64 */
+  const blocks: number[] = [];
+  const superBlocks: number[] = [];
+
+  function note(level: number[], position: number, value: number): void {
+    const known = level[position];
+    level[position] = known === undefined ? value : pick(known, value);
+  }
+
+  return {
+    push(value: number): void {
+      const row = rows.length - 1;
+      note(blocks, Math.floor(row / BLOCK), value);
+      note(superBlocks, Math.floor(row / (BLOCK * BLOCK)), value);
+    },
+    of(from: number, to: number): number {
+      let found = rows.at(from);
+      for (let row = from; row < to; ) {
+        const [level, size] =
+          row % (BLOCK * BLOCK) === 0 && row + BLOCK * BLOCK <= to
+            ? [superBlocks, BLOCK * BLOCK]
+            : row % BLOCK === 0 && row + BLOCK <= to
+              ? [blocks, BLOCK]
+              : [undefined, 1];
+        found = pick(found, level ? (level[row / size] ?? found) : rows.at(row));
+        row += size;
+      }
+      return found;
+    },
+  };
+}
+
 /** The last position whose value is not above `value`, in a rising list; -1 when all are above it. */
 export function lastAtMost(length: number, valueAt: (position: number) => number, value: number): number {
   let low = 0;
@@ -42,6 +105,18 @@ export function lastAtMost(length: number, valueAt: (position: number) => number
   return low - 1;
 }
 
+/** The first position whose value is not below `value`, in a rising list; its length when all are below it. */
+export function firstAtLeast(length: number, valueAt: (position: number) => number, value: number): number {
+  let low = 0;
+  let high = length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (valueAt(middle) < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 /** Values that hold from an index on, until the next one. */
 export interface Spans<T> {
   readonly indexes: readonly number[];
@@ -50,11 +125,15 @@ export interface Spans<T> {
   set(index: number, value: T): void;
   /** The value at an index; undefined before the first. */
   at(index: number): T | undefined;
+  /** The index from which on that value holds */
+  sinceOf(index: number): number | undefined;
 }
 
 export function createSpans<T>(): Spans<T> {
   const indexes: number[] = [];
   const values: T[] = [];
+  const positionOf = (index: number) =>
+    lastAtMost(indexes.length, (position) => indexes[position] ?? 0, index);
   return {
     indexes,
     values,
@@ -63,6 +142,7 @@ export function createSpans<T>(): Spans<T> {
       indexes.push(index);
       values.push(value);
     },
-    at: (index) => values[lastAtMost(indexes.length, (position) => indexes[position] ?? 0, index)],
+    at: (index) => values[positionOf(index)],
+    sinceOf: (index) => indexes[positionOf(index)],
   };
 }

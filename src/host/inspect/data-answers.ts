@@ -27,7 +27,7 @@ export async function answerData(source: InspectSource, { pathname, searchParams
         optionalNumber(searchParams, "count") ?? 100,
       );
     case "/data/position":
-      return { position: await list.positionOf(filterOf(searchParams), indexOf(source, searchParams)) };
+      return list.positionOf(filterOf(searchParams), indexOf(source, searchParams));
     case "/data/jump":
       return {
         index: list.jump(
@@ -48,20 +48,21 @@ export async function answerData(source: InspectSource, { pathname, searchParams
 }
 
 export function overviewOf(source: InspectSource): Overview {
-  const { kind, name, chronicle, lookup, notes } = source;
+  const { kind, name, chronicle, lookup } = source;
   return {
     source: { kind, name },
     firstAt: chronicle.at.at(0),
     hasMemory: lookup !== undefined,
-    notes: [...notes],
     ...growthOf(source),
   };
 }
 
-export function growthOf({ chronicle, complete }: Pick<InspectSource, "chronicle" | "complete">): Growth {
+export function growthOf({ chronicle, complete, reading, notes }: InspectSource): Growth {
   const { length, at, taken } = chronicle;
   return {
     complete,
+    reading,
+    notes: [...notes],
     count: length,
     lastAt: at.at(Math.max(0, length - 1)),
     taken: Object.fromEntries(

@@ -4,7 +4,7 @@ import { LANES, type LaneName } from "../../machines/readings.ts";
 import type { Chronicle, EventStore } from "./chronicle.ts";
 import { lastAtMost } from "./columns.ts";
 import { decisionWords, EVENT_TYPES, eventWords } from "./event-words.ts";
-import type { EventPage, EventRow } from "./viewer-data.ts";
+import type { EventPage, EventPosition, EventRow } from "./viewer-data.ts";
 
 export interface EventFilter {
   /** Types to show; all when empty */
@@ -16,10 +16,10 @@ export interface EventFilter {
 }
 
 export interface EventList {
-  /** Rows of the matches from a position on. */
+  /** Rows of the matches from a position on, as far as a short search finds them; each call searches further. */
   page(filter: EventFilter, from: number, count: number): Promise<EventPage>;
   /** Position of the last match at or before an event, or of the first match; null when nothing matches. */
-  positionOf(filter: EventFilter, index: number): Promise<number | null>;
+  positionOf(filter: EventFilter, index: number): Promise<EventPosition>;
   /** The next (or previous) event that moved a lane; null when there is none. */
   jump(lane: LaneName | null, index: number, direction: 1 | -1): number | null;
   row(index: number): EventRow;
@@ -28,17 +28,17 @@ export interface EventList {
 const MOST_ROWS = 500;
 const FILTERS_KEPT = 8;
 const SCAN_BLOCK = 4096;
+/** How long one answer is searched for: whoever asked may want something else by then. */
+const SEARCH_MS = 150;
 
-/** What these say in words, they say in their JSON. */
-const FREQUENT = new Set(
-  ["branch.extended", "agent.started", "turn.ended", "agent.settled"].map((type) =>
-    EVENT_TYPES.indexOf(type as EngineEvent["type"]),
-  ),
+/** By type: what these say in words, they say in their JSON. */
+const FREQUENT = EVENT_TYPES.map((type) =>
+  ["branch.extended", "agent.started", "turn.ended", "agent.settled"].includes(type),
 );
 
 /** Finds and pages events. Matches are looked up once for a filter and looked up further when the source grows. */
 export function createEventList(chronicle: Chronicle, store: EventStore): EventList {
-  const known = new Map<string, Promise<Matches>>();
+  const known = new Map<string, Matches>();
 
   function rowOf(index: number, event: EngineEvent): EventRow {
     const decided = chronicle.decisions.get(index);
@@ -47,6 +47,7 @@ export function createEventList(chronicle: Chronicle, store: EventStore): EventL
       number: chronicle.numbers.at(index),
       at: chronicle.at.at(index),
       type: event.type,
+      modelled: chronicle.modelled.has(index),
       words: eventWords(event),
       decision: decided ? decisionWords(decided) : "",
       lanes: decided ? decided.transitions.map(({ lane }) => lane) : [],
@@ -59,46 +60,51 @@ export function createEventList(chronicle: Chronicle, store: EventStore): EventL
     return rowOf(index, event);
   }
 
-  /** Looks into the event as it is recorded first: reading it costs ten times as much. */
-  function matchesText(index: number, line: string, text: string): boolean {
-    if (line.toLowerCase().includes(text)) return true;
-    const decided = chronicle.decisions.get(index);
+  /** Whether an event, or what it did, says this in words. Most words are in its JSON too, which is looked at before. */
+  function saysInWords(index: number, text: string): boolean {
+    const decided = chronicle.decided.at(index) === 1 ? chronicle.decisions.get(index) : undefined;
     if (decided && decisionWords(decided).toLowerCase().includes(text)) return true;
-    if (FREQUENT.has(chronicle.types.at(index))) return false;
-    return row(index).words.toLowerCase().includes(text);
+    if (FREQUENT[chronicle.types.at(index)]) return false;
+    const [event] = store.read(index, index + 1);
+    return event !== undefined && eventWords(event).toLowerCase().includes(text);
   }
 
-  async function matchesFor(filter: EventFilter): Promise<Matches> {
+  function matchesOf(filter: EventFilter): Matches {
     const key = JSON.stringify(filter);
-    const before = known.get(key);
+    const matches = known.get(key) ?? { indexes: [], scanned: 0 };
+    // The one asked for last is the last to be forgotten.
     known.delete(key);
-    const scanning = scan(filter, before ? await before : { indexes: [], scanned: 0 });
-    known.set(key, scanning);
+    known.set(key, matches);
     for (const old of known.keys()) if (known.size > FILTERS_KEPT) known.delete(old);
-    return scanning;
+    return matches;
   }
 
-  async function scan(filter: EventFilter, matches: Matches): Promise<Matches> {
+  /** Searches on for a while. */
+  async function search(filter: EventFilter): Promise<Matches> {
+    const matches = matchesOf(filter);
+    const started = performance.now();
+    while (matches.scanned < chronicle.length && performance.now() - started < SEARCH_MS) {
+      scanBlock(filter, matches);
+      // A long search must not hold up the session that is being looked at.
+      await nextTick();
+    }
+    return matches;
+  }
+
+  function scanBlock(filter: EventFilter, matches: Matches): void {
     const types = new Set(filter.types.map((type) => EVENT_TYPES.indexOf(type as EngineEvent["type"])));
     const text = filter.text.trim().toLowerCase();
     const passes = (index: number) =>
       (types.size === 0 || types.has(chronicle.types.at(index))) &&
       (filter.lanes.length === 0 || movesOneOf(chronicle, index, filter.lanes));
-    while (matches.scanned < chronicle.length) {
-      const from = matches.scanned;
-      const to = Math.min(chronicle.length, from + SCAN_BLOCK);
-      const lines = text === "" ? undefined : store.texts(from, to);
-      for (let index = from; index < to; index++) {
-        if (!passes(index)) continue;
-        const line = lines?.[index - from];
-        if (line !== undefined && !matchesText(index, line, text)) continue;
+    const from = matches.scanned;
+    const to = Math.min(chronicle.length, from + SCAN_BLOCK);
+    const inJson = text === "" ? undefined : store.matching(from, to, text);
+    for (let index = from; index < to; index++) {
+      if (passes(index) && (!inJson || inJson.has(index) || saysInWords(index, text)))
         matches.indexes.push(index);
-      }
-      matches.scanned = to;
-      // A long search must not hold up the session that is being looked at.
-      if (lines) await nextTick();
     }
-    return matches;
+    matches.scanned = to;
   }
 
   const isAll = ({ types, lanes, text }: EventFilter) =>
@@ -114,21 +120,27 @@ export function createEventList(chronicle: Chronicle, store: EventStore): EventL
         const events = end > start ? store.read(start, end) : [];
         return {
           matches: chronicle.length,
+          searched: chronicle.length,
           from: start,
           rows: events.map((event, offset) => rowOf(start + offset, event)),
         };
       }
-      const { indexes } = await matchesFor(filter);
-      return { matches: indexes.length, from, rows: indexes.slice(from, from + rows).map(row) };
+      const { indexes, scanned } = await search(filter);
+      return {
+        matches: indexes.length,
+        searched: scanned,
+        from,
+        rows: indexes.slice(from, from + rows).map(row),
+      };
     },
     async positionOf(filter, index) {
-      if (isAll(filter)) return chronicle.length === 0 ? null : Math.min(index, chronicle.length - 1);
-      const { indexes } = await matchesFor(filter);
-      if (indexes.length === 0) return null;
-      return Math.max(
+      if (isAll(filter)) return { position: chronicle.length === 0 ? null : index, pending: false };
+      const { indexes, scanned } = await search(filter);
+      const position = Math.max(
         0,
         lastAtMost(indexes.length, (n) => indexes[n] ?? 0, index),
       );
+      return { position: indexes.length === 0 ? null : position, pending: scanned <= index };
     },
     jump(lane, index, direction) {
       const found = (lane ? [lane] : LANES)

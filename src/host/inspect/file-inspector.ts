@@ -6,6 +6,10 @@ export { openBrowser } from "./open-browser.ts";
 export { openFileSource } from "./open-file.ts";
 
 /** Serves an opened file to a browser on this machine. */
-export async function serveFile(source: InspectSource, port: number | undefined): Promise<InspectServer> {
-  return startInspectServer({ source, viewer: await loadViewer(), port });
+export async function serveFile(
+  source: InspectSource,
+  port: number | undefined,
+  say: (words: string) => void,
+): Promise<InspectServer> {
+  return startInspectServer({ source, viewer: await loadViewer(say), port });
 }

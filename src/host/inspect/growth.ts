@@ -1,7 +1,8 @@
 import type { Growth } from "./viewer-data.ts";
 
-/** A page redraws at most this often. */
+/** A page redraws at most this often; less often while a long file is read, since that would take longer for it. */
 const TELL_EVERY_MS = 100;
+const TELL_READING_EVERY_MS = 500;
 
 /** Tells everybody who listens that there are more events, in steps that a page can follow. */
 export interface GrowthTeller {
@@ -19,11 +20,14 @@ export function createGrowth(current: () => Growth): GrowthTeller {
   return {
     tell() {
       if (listeners.size === 0) return;
-      telling ??= setTimeout(() => {
-        telling = undefined;
-        const growth = current();
-        for (const listener of listeners) listener(growth);
-      }, TELL_EVERY_MS);
+      telling ??= setTimeout(
+        () => {
+          telling = undefined;
+          const growth = current();
+          for (const listener of listeners) listener(growth);
+        },
+        current().reading ? TELL_READING_EVERY_MS : TELL_EVERY_MS,
+      );
     },
     listen(listener) {
       listeners.add(listener);

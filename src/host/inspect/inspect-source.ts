@@ -21,9 +21,11 @@ export interface InspectSource {
   /** Finds the texts of the memory; undefined for a recording, which has none. */
   readonly lookup: EntryLookup | undefined;
   readonly notes: readonly string[];
-  /** False while a recording is still being read, or Pi still runs: more events may come. */
+  /** False while more events may come: Pi runs, or a recording may be written to. */
   readonly complete: boolean;
-  /** Resolves when all that is in the file has been read. */
+  /** What there is already is still being read. */
+  readonly reading: boolean;
+  /** Resolves when all that is in the file by now has been read. */
   ready: Promise<void>;
   /** Sends the protocol's messages: who is there first, then what happens. Gives what ends it. */
   streamMessages(writer: MessageWriter): () => void;

@@ -1,7 +1,7 @@
 import type { Engine, Step } from "../../machines/engine.ts";
 import type { EntryLookup } from "../../reducers/entry.ts";
 import { type InspectServer, startInspectServer } from "./inspect-server.ts";
-import { openLiveSource } from "./memory-source.ts";
+import { openLiveSource } from "./live-source.ts";
 import { loadViewer } from "./viewer-files.ts";
 
 export { openBrowser } from "./open-browser.ts";
@@ -12,7 +12,8 @@ export async function inspectLive(
   engine: Engine,
   history: readonly Step[],
   lookup: EntryLookup,
+  say: (words: string) => void,
 ): Promise<InspectServer> {
-  const viewer = await loadViewer();
+  const viewer = await loadViewer(say);
   return startInspectServer({ source: openLiveSource(name, engine, history, lookup), viewer });
 }

@@ -1,4 +1,4 @@
-import { type EngineState, initialState } from "../../machines/engine-state.ts";
+import type { EngineState } from "../../machines/engine-state.ts";
 import type { EngineEvent } from "../../machines/events.ts";
 import type { Standing } from "../../machines/lanes.ts";
 import { LANES, WORKERS } from "../../machines/readings.ts";
@@ -16,8 +16,7 @@ export function momentAt(chronicle: Chronicle, store: EventStore, list: EventLis
   const [event] = store.read(index, index + 1);
   const standing = chronicle.standings.at(index);
   if (!event || !standing) throw new Error(`there is no event at ${index}`);
-  const before = index === 0 ? initialState() : chronicle.stateAt(index - 1);
-  const state = chronicle.stateAt(index);
+  const { before, after: state } = chronicle.statesAround(index);
   const at = chronicle.at.at(index);
   const decided = chronicle.decisions.get(index);
   const reasons = whyLanes(state, standing, at);
@@ -35,7 +34,7 @@ export function momentAt(chronicle: Chronicle, store: EventStore, list: EventLis
             why: reasons[lane],
             moved: decided?.transitions.find((transition) => transition.lane === lane) ?? null,
             arrows: [...arrows],
-            arrowsAt: arrows.length === 0 ? null : (taken.indexes.findLast((n) => n <= index) ?? null),
+            arrowsAt: arrows.length === 0 ? null : (taken.sinceOf(index) ?? null),
           },
         ];
       }),

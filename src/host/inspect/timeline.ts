@@ -1,6 +1,6 @@
 import { LANES, type LaneName } from "../../machines/readings.ts";
 import type { Chronicle, RunMark } from "./chronicle.ts";
-import { lastAtMost, type Spans } from "./columns.ts";
+import { BLOCK, firstAtLeast, lastAtMost, type Spans } from "./columns.ts";
 import type { Axis, Timeline, TimelineRun } from "./viewer-data.ts";
 
 export interface TimelineQuery {
@@ -29,6 +29,8 @@ export function timelineOf(chronicle: Chronicle, query: TimelineQuery): Timeline
     last: Math.min(last, Math.max(0, indexAt(to))),
     perPixel: (to - from) / Math.max(1, width),
     xOf,
+    indexFrom: (x) =>
+      axis === "event" ? Math.ceil(x) : firstAtLeast(chronicle.length, (index) => chronicle.at.at(index), x),
   };
   if (chronicle.length === 0)
     return { axis, from, to, lanes: noLanes(), runs: [], compactions: [], clocks: noClocks() };
@@ -53,6 +55,8 @@ interface View {
   /** Units of the axis in one pixel */
   perPixel: number;
   xOf: (index: number) => number;
+  /** The first event at or after a point of the axis */
+  indexFrom: (x: number) => number;
 }
 
 function perLane<T>(make: (lane: LaneName) => T): Record<LaneName, T> {
@@ -62,20 +66,13 @@ function perLane<T>(make: (lane: LaneName) => T): Record<LaneName, T> {
 const noLanes = () => perLane(() => []);
 const noClocks = () => ({ x: [], values: perLane(() => []), thresholds: perLane(() => []) });
 
-/** Rarer states win where several fall into one pixel: what went wrong must not vanish. */
-const PRIORITY = [
-  "backingOff",
-  "compacting",
-  "running",
-  "running.dropping",
-  "running.reflecting",
-  "requested",
-];
+/** What is narrower is drawn together with its neighbour, in pixels. */
+const NARROWEST = 2;
+/** Among those that are drawn together the longest gives the colour, but what went wrong must not vanish. */
+const FAILING = "backingOff";
 
-function priorityOf(state: string): number {
-  const found = PRIORITY.indexOf(state);
-  return found < 0 ? PRIORITY.length : found;
-}
+/** Marks that are closer than this would lie upon one another. */
+const MARK = 6;
 
 function stateSpans(
   { from, to, first, last, perPixel, xOf }: View,
@@ -83,6 +80,8 @@ function stateSpans(
 ): [number, number, string][] {
   const { indexes, values } = states;
   const spans: [number, number, string][] = [];
+  /** The longest stretch of those in the span that is drawn last */
+  let longest = 0;
   const start = Math.max(
     0,
     lastAtMost(indexes.length, (n) => indexes[n] ?? 0, first),
@@ -92,11 +91,15 @@ function stateSpans(
     const next = indexes[n + 1];
     const x1 = next === undefined ? to : Math.min(to, xOf(next));
     const state = values[n] ?? "";
+    const length = x1 - x0;
     const previous = spans[spans.length - 1];
-    if (previous && x1 - previous[0] < perPixel) {
+    if (previous && x1 - previous[0] < perPixel * NARROWEST) {
       previous[1] = x1;
-      if (priorityOf(state) < priorityOf(previous[2])) previous[2] = state;
+      if (previous[2] === FAILING) continue;
+      if (state !== FAILING && length <= longest) continue;
+      previous[2] = state;
     } else spans.push([previous ? previous[1] : x0, x1, state]);
+    longest = length;
   }
   return spans;
 }
@@ -116,7 +119,7 @@ function runsIn({ chronicle, from, to, first, last, perPixel, xOf }: View): Time
     const x1 = run.to === null ? to : xOf(run.to);
     if (x1 < from) continue;
     const close = lastOf.get(run.lane);
-    if (close && x0 - close.x0 < perPixel * 3) merge(close, run, x1);
+    if (close && x0 - close.x0 < perPixel * MARK) merge(close, run, x1);
     else {
       const mark = markOf(chronicle, run, x0, x1);
       lastOf.set(run.lane, mark);
@@ -156,7 +159,7 @@ function compactionsIn({ chronicle, first, last, perPixel, xOf }: View): Timelin
     if (mark.index < first) continue;
     const x = xOf(mark.index);
     const close = found[found.length - 1];
-    if (close && x - close.x < perPixel * 3) {
+    if (close && x - close.x < perPixel * MARK) {
       close.count++;
       if (mark.result === "failed") close.result = mark.result;
     } else found.push({ x, index: mark.index, result: mark.result, count: 1 });
@@ -165,11 +168,12 @@ function compactionsIn({ chronicle, first, last, perPixel, xOf }: View): Timelin
 }
 
 /** Each bucket gives its lowest and its highest value of every clock, so that no peak and no reset vanishes. */
-function clocksIn({ chronicle, from, first, last, perPixel, xOf }: View, width: number): Timeline["clocks"] {
+function clocksIn(
+  { chronicle, from, first, last, perPixel, xOf, indexFrom }: View,
+  width: number,
+): Timeline["clocks"] {
   const clocks = noClocks() as Timeline["clocks"];
   const columns = LANES.map((lane) => chronicle.clocks[lane]);
-  const low = LANES.map(() => Number.POSITIVE_INFINITY);
-  const high = LANES.map(() => 0);
   const push = (x: number, index: number, values: readonly number[]) => {
     clocks.x.push(x);
     for (const [at, lane] of LANES.entries()) {
@@ -184,29 +188,26 @@ function clocksIn({ chronicle, from, first, last, perPixel, xOf }: View, width: 
     }
     return clocks;
   }
-  let bucket = 0;
-  for (let index = first; index <= last; index++) {
-    const at = Math.max(0, Math.floor((xOf(index) - from) / perPixel));
-    if (at !== bucket) {
-      flush(index - 1);
-      bucket = at;
-    }
-    // No allocation here: this goes over every event in view.
-    for (let n = 0; n < columns.length; n++) {
-      const value = columns[n]?.at(index) ?? 0;
-      if (value < (low[n] ?? 0)) low[n] = value;
-      if (value > (high[n] ?? 0)) high[n] = value;
-    }
+  // Where a pixel holds so many events, nobody sees to which of two pixels the last few belong.
+  const isCoarse = (last - first) / width > 4 * BLOCK;
+  const atBlock = (index: number) => (isCoarse ? Math.ceil(index / BLOCK) * BLOCK : index);
+  let next = first;
+  // Bounded by the width too: a machine's clock may have been set back.
+  for (let pixel = 0; next <= last && pixel <= width; pixel++) {
+    const x = from + pixel * perPixel;
+    const start = next;
+    next = Math.min(last + 1, Math.max(start, atBlock(indexFrom(x + perPixel))));
+    if (next === start) continue;
+    push(
+      x,
+      next - 1,
+      columns.map((column) => column.low(start, next)),
+    );
+    push(
+      x + perPixel / 2,
+      next - 1,
+      columns.map((column) => column.high(start, next)),
+    );
   }
-  flush(last);
   return clocks;
-
-  function flush(end: number): void {
-    if (high.every((value, n) => value < (low[n] ?? 0))) return;
-    const x = from + bucket * perPixel;
-    push(x, end, low);
-    push(x + perPixel / 2, end, high);
-    low.fill(Number.POSITIVE_INFINITY);
-    high.fill(0);
-  }
 }

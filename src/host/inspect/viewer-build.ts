@@ -1,6 +1,6 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { ELK, ElkExtendedEdge, ElkNode } from "elkjs";
 import { LANES, type LaneName } from "../../machines/readings.ts";
@@ -31,11 +31,16 @@ export async function buildViewer(): Promise<URL> {
   await build.close();
   const [entry, ...more] = output;
   if (more.length > 0) throw new Error("the viewer must be one file");
+  mkdirSync(dirname(OUT), { recursive: true });
+  // Beside the old one first: somebody may be opening that.
+  const made = mkdtempSync(`${OUT}-`);
+  writeFileSync(join(made, "viewer.js"), entry.code);
+  writeFileSync(join(made, "viewer.css"), styles());
+  writeFileSync(join(made, "THIRD-PARTY-LICENSES.txt"), licences(entry.moduleIds));
+  // A folder made for temporary files is for its owner only.
+  chmodSync(made, 0o755);
   rmSync(OUT, { recursive: true, force: true });
-  mkdirSync(OUT, { recursive: true });
-  writeFileSync(join(OUT, "viewer.js"), entry.code);
-  writeFileSync(join(OUT, "viewer.css"), styles());
-  writeFileSync(join(OUT, "THIRD-PARTY-LICENSES.txt"), licences(entry.moduleIds));
+  renameSync(made, OUT);
   return pathToFileURL(`${OUT}/`);
 }
 

@@ -4,15 +4,22 @@ import type { EngineEvent } from "../../machines/events.ts";
 import type { LaneName } from "../../machines/readings.ts";
 
 /** What the server tells the page, as JSON. Positions are indexes of events, counted from 0. */
-export interface Overview {
+export interface Overview extends Growth {
   source: { kind: "recording" | "session" | "live"; name: string };
-  count: number;
-  complete: boolean;
   firstAt: number;
-  lastAt: number;
   /** Whether the memory's text can be shown */
   hasMemory: boolean;
-  /** What is wrong with the source, in words */
+}
+
+/** What changes as the source grows; the live socket says it whenever it has. */
+export interface Growth {
+  count: number;
+  /** No more events will come */
+  complete: boolean;
+  /** What there is already is still being read */
+  reading: boolean;
+  lastAt: number;
+  /** What to know of the source, in words */
   notes: string[];
   /** How often each arrow of a lane's chart was taken */
   taken: Record<LaneName, Record<string, number>>;
@@ -53,17 +60,28 @@ export interface EventRow {
   number: number;
   at: number;
   type: EngineEvent["type"];
+  /** A model of the workers made it up */
+  modelled: boolean;
   words: string;
   decision: string;
   lanes: LaneName[];
 }
 
 export interface EventPage {
-  /** Events that match */
+  /** Events that match, of those that have been searched */
   matches: number;
+  /** How many events have been searched; ask again for the rest. */
+  searched: number;
   /** Position of the first row among the matches */
   from: number;
   rows: EventRow[];
+}
+
+export interface EventPosition {
+  /** Among the matches */
+  position: number | null;
+  /** The search has not come that far: ask again. */
+  pending: boolean;
 }
 
 export interface Change {
@@ -94,15 +112,6 @@ export interface Moment {
 export interface Memory {
   visible: string;
   full: string;
-}
-
-/** What the live socket says whenever the source has grown. */
-export interface Growth {
-  count: number;
-  /** No more events will come */
-  complete: boolean;
-  lastAt: number;
-  taken: Overview["taken"];
 }
 
 /** A chart with places for everything, in pixels. */

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 export interface ServedFile {
@@ -16,9 +16,13 @@ export interface ViewerFiles {
 const SCRIPT = "viewer.js";
 const STYLES = "viewer.css";
 
-/** Reads the built viewer. Throws, saying what to run, when there is none and none can be built. */
-export async function loadViewer(): Promise<ViewerFiles> {
-  const folder = builtFolder() ?? (await buildFolder());
+/**
+ * Reads the built viewer; in a checkout whose viewer has been changed, builds it first and says so. Throws, saying what to
+ * run, when there is none and none can be built.
+ */
+export async function loadViewer(say: (words: string) => void = () => {}): Promise<ViewerFiles> {
+  const built = builtFolder();
+  const folder = built && !isOutdated(built) ? built : await buildFolder(built, say);
   const script = readFileSync(new URL(SCRIPT, folder));
   const styles = readFileSync(new URL(STYLES, folder));
   return {
@@ -55,16 +59,29 @@ function builtFolder(): URL | undefined {
   return places.find((place) => existsSync(new URL(SCRIPT, place)));
 }
 
-/** In a checkout, the sources are built on first use. */
-async function buildFolder(): Promise<URL> {
-  const builder = new URL("./viewer-build.ts", import.meta.url);
-  const advice =
-    'The viewer is not built; run "npm ci && npm run build:viewer" in the checkout of pi-memory-lanes.';
-  if (!existsSync(builder)) throw new Error(advice);
+const BUILDER = new URL("./viewer-build.ts", import.meta.url);
+const SOURCES = new URL("../viewer/", import.meta.url);
+
+/** Whether a checkout's sources are newer than what was built of them. The package ships no sources. */
+function isOutdated(built: URL): boolean {
+  if (!existsSync(BUILDER)) return false;
+  const changes = [BUILDER, ...readdirSync(SOURCES).map((name) => new URL(name, SOURCES))];
+  const since = statSync(new URL(SCRIPT, built)).mtimeMs;
+  return changes.some((source) => statSync(source).mtimeMs > since);
+}
+
+const ADVICE =
+  'The viewer is not built; run "npm ci && npm run build:viewer" in the checkout of pi-memory-lanes.';
+
+async function buildFolder(old: URL | undefined, say: (words: string) => void): Promise<URL> {
+  if (!existsSync(BUILDER)) throw new Error(ADVICE);
   try {
-    const { buildViewer }: { buildViewer: () => Promise<URL> } = await import(fileURLToPath(builder));
+    const { buildViewer }: { buildViewer: () => Promise<URL> } = await import(fileURLToPath(BUILDER));
+    say("Building the viewer from this checkout, which takes some seconds…");
     return await buildViewer();
   } catch (error) {
-    throw new Error(`${advice} (${error instanceof Error ? error.message.split("\n")[0] : error})`);
+    // Without the tools an old viewer is better than none.
+    if (old) return old;
+    throw new Error(`${ADVICE} (${error instanceof Error ? error.message.split("\n")[0] : error})`);
   }
 }

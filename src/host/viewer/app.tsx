@@ -13,6 +13,7 @@ import {
   failure,
   follow,
   following,
+  grows,
   helpShown,
   overview,
   type Panel,
@@ -64,35 +65,58 @@ function Header() {
         {clockTime(lastAt)}
       </span>
       {notes.length > 0 && (
-        <span class="notes" title={notes.join("\n")}>
-          {notes[0]}
-        </span>
+        <>
+          <button type="button" class="notes" title="All notes" popovertarget="notes">
+            {notes[0]}
+          </button>
+          <ul id="notes" popover="auto">
+            {notes.map((note) => (
+              <li key={note}>{note}</li>
+            ))}
+          </ul>
+        </>
       )}
       {failure.value && <span class="failure">{failure.value}</span>}
-      {source.kind !== "live" && !known.complete && <span class="muted">reading…</span>}
+      {known.reading && <span class="muted">reading…</span>}
       <span class="spring" />
-      {source.kind === "live" && (
-        <button type="button" class={following.value ? "live on" : "live"} onClick={follow} title="f">
-          {connected.value ? (following.value ? "● live" : "○ follow") : "Pi has gone"}
-        </button>
-      )}
-      <button type="button" title="t" onClick={() => setAxis(axis.value === "event" ? "time" : "event")}>
+      {grows.value && <FollowButton isLive={source.kind === "live"} />}
+      <button
+        type="button"
+        title="The time line's axis (t)"
+        onClick={() => setAxis(axis.value === "event" ? "time" : "event")}
+      >
         by {axis.value}
       </button>
-      <button type="button" title="d" onClick={toggleTheme}>
+      <button type="button" title="Light, dark (d)" aria-label="Light or dark" onClick={toggleTheme}>
         ◐
       </button>
       <button
         type="button"
-        title="?"
+        title="Keys (?)"
         aria-label="Keys"
         onClick={() => {
-          helpShown.value = !helpShown.value;
+          helpShown.value = true;
         }}
       >
         ?
       </button>
     </header>
+  );
+}
+
+function FollowButton({ isLive }: { isLive: boolean }) {
+  if (!connected.value)
+    return <span class="muted">{isLive ? "Pi has gone" : "the inspector has stopped"}</span>;
+  return (
+    <button
+      type="button"
+      class={following.value ? "live on" : "live"}
+      aria-pressed={following.value}
+      title={`Go to the newest event and follow ${isLive ? "Pi" : "the file"} (f)`}
+      onClick={follow}
+    >
+      {following.value ? (isLive ? "● live" : "● following") : "○ follow"}
+    </button>
   );
 }
 
@@ -104,15 +128,14 @@ const TABS: { name: Panel; label: string; key: string }[] = [
 
 function Tabs() {
   return (
-    <div class="tabs" role="tablist">
+    <fieldset class="tabs" aria-label="What to show of it">
       {TABS.filter(({ name }) => name !== "memory" || overview.value?.hasMemory).map(
         ({ name, label, key }) => (
           <button
             key={name}
             type="button"
-            role="tab"
-            aria-selected={panel.value === name}
-            title={key}
+            aria-pressed={panel.value === name}
+            title={`${label} (${key})`}
             onClick={() => {
               panel.value = name;
             }}
@@ -121,6 +144,6 @@ function Tabs() {
           </button>
         ),
       )}
-    </div>
+    </fieldset>
   );
 }

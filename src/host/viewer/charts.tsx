@@ -14,7 +14,13 @@ const enlarged = signal<LaneName | null>(null);
 export function ChartsPanel() {
   const lanes = enlarged.value ? [enlarged.value] : LANES;
   return (
-    <div class={enlarged.value ? "charts one" : "charts"}>
+    <div
+      class="charts"
+      // By their widths, so that all are drawn at one scale.
+      style={{
+        gridTemplateColumns: lanes.map((lane) => `minmax(0, ${LAID_OUT_CHARTS[lane].width}fr)`).join(" "),
+      }}
+    >
       {lanes.map((lane) => (
         <Chart key={lane} lane={lane} />
       ))}

@@ -2,11 +2,22 @@ import { effect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import type { Timeline } from "../inspect/viewer-data.ts";
-import { clockTime, short, tokens } from "./format.ts";
+import { clockTime, day, short, tokens } from "./format.ts";
 import { axis, LANES, moment, timeline, timelineWidth } from "./store.ts";
 import { GUTTER, onWheel, scrub } from "./swimlanes.tsx";
 
-const HEIGHT = 112;
+const HEIGHT = 120;
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const TIME_STEPS = [
+  ...[1, 2, 5, 10, 15, 30].map((n) => n * SECOND),
+  ...[1, 2, 5, 10, 15, 30].map((n) => n * MINUTE),
+  ...[1, 2, 3, 6, 12].map((n) => n * HOUR),
+  ...[1, 2, 7, 14, 30, 90, 365].map((n) => n * DAY),
+];
+const EVENT_STEPS = Array.from({ length: 9 }, (_, power) => [1, 2, 5].map((n) => n * 10 ** power)).flat();
 const CLOCKS = { observer: "observe", reflectDrop: "reflect", compaction: "compact" } as const;
 
 /** Each clock as a share of its own threshold, so that one line is the threshold of all. */
@@ -21,14 +32,15 @@ export function ClocksPlot() {
       theme++;
       draw();
     };
-    let drawnTheme = -1;
+    let drawn = "";
     function draw(): void {
       const shown = timeline.value;
       if (!shown || !element) return;
       const width = timelineWidth.value + GUTTER.left + GUTTER.right;
-      if (!plot || drawnTheme !== theme) {
+      const look = `${theme} ${shown.axis}`;
+      if (!plot || drawn !== look) {
         plot?.destroy();
-        drawnTheme = theme;
+        drawn = look;
         plot = new uPlot(optionsFor(width), dataOf(shown), element);
       } else {
         plot.setSize({ width, height: HEIGHT });
@@ -74,6 +86,13 @@ function dataOf({ clocks }: Timeline): uPlot.AlignedData {
   return [clocks.x, ...shares, clocks.x.map(() => 1)];
 }
 
+/** `10:15`, with seconds where the steps are that small, and the day where they are that long */
+function timeLabel(x: number, splits: readonly number[]): string {
+  const step = (splits[1] ?? 0) - (splits[0] ?? 0);
+  if (step >= DAY) return day(x);
+  return step % MINUTE === 0 ? clockTime(x).slice(0, "HH:MM".length) : clockTime(x);
+}
+
 function optionsFor(width: number): uPlot.Options {
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string) => style.getPropertyValue(name).trim();
@@ -83,7 +102,8 @@ function optionsFor(width: number): uPlot.Options {
     height: HEIGHT,
     legend: { show: false },
     cursor: { show: false },
-    padding: [8, GUTTER.right, 0, 0],
+    // Above is the legend, which must not lie on the lines.
+    padding: [18, GUTTER.right, 0, 0],
     scales: {
       x: { time: false, auto: false },
       y: { range: (_plot, _min, max) => [0, Math.max(1.15, max * 1.05)] },
@@ -96,8 +116,9 @@ function optionsFor(width: number): uPlot.Options {
         grid: { show: false },
         ticks: { stroke: colour("--line"), size: 4 },
         values: (_plot, splits) =>
-          splits.map((x) => (axis.value === "event" ? `#${short(x + 1)}` : clockTime(x))),
+          splits.map((x, _at, all) => (axis.value === "event" ? `#${short(x + 1)}` : timeLabel(x, all))),
         space: 90,
+        incrs: axis.value === "time" ? TIME_STEPS : EVENT_STEPS,
       },
       {
         size: GUTTER.left,

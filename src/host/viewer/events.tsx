@@ -4,14 +4,14 @@ import type { LaneName } from "../../machines/readings.ts";
 import type { EventPage, EventRow } from "../inspect/viewer-data.ts";
 import { clockTime } from "./format.ts";
 import { askEvents, askPosition, type Filter } from "./server-data.ts";
-import { count, filter, LANE_LABELS, LANES, select, selected } from "./store.ts";
+import { count, filter, following, LANE_LABELS, LANES, select, selected } from "./store.ts";
 
 const ROW = 22;
 /** Browsers cut elements that are higher than some ten to thirty million pixels. */
 const HIGHEST = 8_000_000;
 const SPARE_ROWS = 20;
 
-const page = signal<EventPage>({ matches: 0, from: 0, rows: [] });
+const page = signal<EventPage>({ matches: 0, searched: 0, from: 0, rows: [] });
 /** The first row in sight, as a position among the matches */
 const top = signal(0);
 const rowsInSight = signal(20);
@@ -51,10 +51,17 @@ export function EventsPanel() {
   const offset = placeOf(top.value, matches) - (top.value - from) * ROW;
   return (
     <section class="events" aria-label="Events">
-      <FilterBar matches={matches} />
+      <FilterBar />
       <div
         class="scroller"
         ref={scroller}
+        onWheel={({ deltaY }) => {
+          if (deltaY < 0) following.value = false;
+        }}
+        onPointerDown={({ target, currentTarget }) => {
+          // Nothing but the scroll bar is the scroller's own.
+          if (target === currentTarget) following.value = false;
+        }}
         onScroll={(event) => {
           top.value = positionAt(event.currentTarget.scrollTop, page.peek().matches);
         }}
@@ -71,17 +78,22 @@ export function EventsPanel() {
   );
 }
 
-function Row({ row: { index, number, at, type, words, decision, lanes } }: { row: EventRow }) {
+function Row({ row: { index, number, at, type, modelled, words, decision, lanes } }: { row: EventRow }) {
   return (
     <li
       class={index === selected.value ? "selected" : ""}
       aria-current={index === selected.value}
       onPointerDown={() => select(index)}
-      title={[type, words, decision].filter((part) => part !== "").join("\n")}
+      title={[modelled ? `${type}, modelled` : type, words, decision]
+        .filter((part) => part !== "")
+        .join("\n")}
     >
       <span class="number">{number}</span>
       <time>{clockTime(at)}</time>
-      <span class="type">{type}</span>
+      <span class="type">
+        {modelled ? "~" : ""}
+        {type}
+      </span>
       <span class={lanes.length > 0 ? "decision" : "words"}>
         {decision === "" ? words : `${words === "" ? "" : `${words} · `}${decision}`}
       </span>
@@ -89,7 +101,7 @@ function Row({ row: { index, number, at, type, words, decision, lanes } }: { row
   );
 }
 
-function FilterBar({ matches }: { matches: number }) {
+function FilterBar() {
   const { types, lanes, text } = filter.value;
   return (
     <div class="filters">
@@ -100,7 +112,7 @@ function FilterBar({ matches }: { matches: number }) {
         value={text}
         onInput={(event) => changeSoon(event.currentTarget.value)}
       />
-      <output class="muted">{matches.toLocaleString("en-US")}</output>
+      <output class="muted">{matchWords(page.value)}</output>
       <div class="chips">
         {GROUPS.map((group) => (
           <Chip
@@ -119,6 +131,7 @@ function FilterBar({ matches }: { matches: number }) {
           <Chip
             key={lane}
             label={LANE_LABELS[lane]}
+            name={`moved ${LANE_LABELS[lane]}`}
             on={lanes.includes(lane)}
             toggle={(on) =>
               change({ lanes: on ? [...lanes, lane] : lanes.filter((each: LaneName) => each !== lane) })
@@ -130,9 +143,24 @@ function FilterBar({ matches }: { matches: number }) {
   );
 }
 
-function Chip({ label, on, toggle }: { label: string; on: boolean; toggle: (on: boolean) => void }) {
+/** `1,234`, or `1,234 in 40 %` while the search goes on */
+function matchWords({ matches, searched }: EventPage): string {
+  const words = matches.toLocaleString("en-US");
+  const share = searched / Math.max(1, count.value);
+  return share >= 1 ? words : `${words} in ${Math.floor(share * 100)} %`;
+}
+
+interface ChipProps {
+  label: string;
+  /** For who does not see what stands before it */
+  name?: string;
+  on: boolean;
+  toggle: (on: boolean) => void;
+}
+
+function Chip({ label, name = label, on, toggle }: ChipProps) {
   return (
-    <button type="button" class="chip" aria-pressed={on} onClick={() => toggle(!on)}>
+    <button type="button" class="chip" aria-label={name} aria-pressed={on} onClick={() => toggle(!on)}>
       {label}
     </button>
   );
@@ -154,15 +182,20 @@ function changeSoon(text: string): void {
 
 let asked = 0;
 
-/** Loads the rows around those in sight, when they are not there yet or the source has grown. */
+/** Loads the rows around those in sight, when they are not there yet or the source has grown; goes on while it is searched. */
 async function loadRows(): Promise<void> {
   const wanted = filter.value;
   const first = Math.max(0, top.value - SPARE_ROWS);
   const size = rowsInSight.value + 2 * SPARE_ROWS;
-  if (count.value === 0) return;
+  const events = count.value;
+  if (events === 0) return;
   const turn = ++asked;
-  const answer = await askEvents(wanted, first, size).catch(() => undefined);
-  if (answer && turn === asked) page.value = answer;
+  for (let searched = 0; searched < events; ) {
+    const answer = await askEvents(wanted, first, size).catch(() => undefined);
+    if (!answer || turn !== asked) return;
+    page.value = answer;
+    searched = answer.searched;
+  }
 }
 
 /** Keeps the selected event in sight. */
@@ -170,8 +203,9 @@ async function showSelected(): Promise<void> {
   const index = selected.value;
   const wanted = filter.value;
   if (count.value === 0) return;
-  const position = await askPosition(wanted, index).catch(() => null);
-  if (position === null || index !== selected.peek()) return;
+  const isWanted = () => index === selected.peek() && wanted === filter.peek();
+  const position = await askPosition(wanted, index, isWanted).catch(() => null);
+  if (position === null || !isWanted()) return;
   const inSight = rowsInSight.peek();
   const first = top.peek();
   if (position >= first && position < first + inSight) return;

@@ -1,13 +1,20 @@
+import { useEffect, useRef } from "preact/hooks";
 import { KEYS } from "./keys.ts";
 import { helpShown } from "./store.ts";
 
 /** The keys, and how to read the page. */
 export function Help() {
-  const close = () => {
-    helpShown.value = false;
-  };
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
   return (
-    <dialog open class="help" aria-label="Keys">
+    <dialog
+      class="help"
+      aria-label="Keys"
+      ref={dialog}
+      onClose={() => {
+        helpShown.value = false;
+      }}
+    >
       <h2>Keys</h2>
       <dl>
         {KEYS.map(({ keys, words }) => (
@@ -24,7 +31,7 @@ export function Help() {
         line is a run: ● recorded, ○ found nothing, ✕ failed, ◌ stale or aborted. Upright lines are
         compactions.
       </p>
-      <button type="button" onClick={close}>
+      <button type="button" onClick={() => dialog.current?.close()}>
         Close (Esc)
       </button>
     </dialog>

@@ -2,6 +2,7 @@ import {
   axis,
   count,
   follow,
+  grows,
   helpShown,
   jump,
   LANES,
@@ -28,8 +29,9 @@ export const KEYS: { keys: string; words: string }[] = [
   { keys: "1 2 3", words: "next change of observer, reflect/drop, compaction; with ⇧ the previous" },
   { keys: "Space", words: "play, pause" },
   { keys: "+ −", words: "twice, half as fast" },
-  { keys: "f", words: "follow the running Pi" },
+  { keys: "f", words: "go to the newest event and follow" },
   { keys: "/", words: "search the events" },
+  { keys: "PgUp PgDn", words: "scroll what is known of the event" },
   { keys: "m c y", words: "moment, charts, memory" },
   { keys: "z x a", words: "zoom in, out, show all" },
   { keys: "[ ]", words: "move the time line" },
@@ -43,19 +45,41 @@ const PANELS: Record<string, Panel> = { m: "moment", c: "charts", y: "memory" };
 export function onKey(event: KeyboardEvent): void {
   const { target } = event;
   if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "Tab") clicked = null;
   if (target instanceof HTMLInputElement && target.type === "search") {
     if (event.key === "Escape" || event.key === "Enter") target.blur();
     return;
   }
-  if (target instanceof HTMLSelectElement) return;
+  if (target instanceof HTMLSelectElement || isForControl(event) || helpShown.value) return;
+  // Escape closes what is open before it means anything else.
+  if (document.querySelector(":popover-open")) return;
   if (act(event)) event.preventDefault();
+}
+
+/** The control that was clicked last, while nobody has pressed Tab since */
+let clicked: Element | null = null;
+
+export function onPointerDown({ target }: PointerEvent): void {
+  clicked = target instanceof Element ? target.closest(PRESSABLE) : null;
+}
+
+const PRESSABLE = "button, summary";
+
+/** Whether the key presses the control that Tab has gone to. Who has clicked on one means the page again. */
+function isForControl({ key, target }: KeyboardEvent): boolean {
+  return (
+    (key === " " || key === "Enter") &&
+    target instanceof Element &&
+    target.matches(PRESSABLE) &&
+    target !== clicked
+  );
 }
 
 /** Whether the key meant something. */
 function act({ key, code, shiftKey }: KeyboardEvent): boolean {
   const digit = /^Digit([123])$/.exec(code)?.[1];
   if (digit !== undefined) {
-    void jump(LANES[Number(digit) - 1] ?? null, shiftKey ? -1 : 1);
+    jump(LANES[Number(digit) - 1] ?? null, shiftKey ? -1 : 1);
     return true;
   }
   const chosen = PANELS[key];
@@ -70,16 +94,18 @@ function act({ key, code, shiftKey }: KeyboardEvent): boolean {
 }
 
 const ACTIONS: Record<string, (by: number) => void> = {
-  ArrowRight: (by) => void step(1, by),
-  ArrowDown: (by) => void step(1, by),
-  j: () => void step(1),
-  ArrowLeft: (by) => void step(-1, by),
-  ArrowUp: (by) => void step(-1, by),
-  k: () => void step(-1),
+  ArrowRight: (by) => step(1, by),
+  ArrowDown: (by) => step(1, by),
+  j: () => step(1),
+  ArrowLeft: (by) => step(-1, by),
+  ArrowUp: (by) => step(-1, by),
+  k: () => step(-1),
   Home: () => select(0),
   End: () => select(count.value - 1),
-  n: () => void jump(null, 1),
-  p: () => void jump(null, -1),
+  PageUp: () => scrollPanel(-1),
+  PageDown: () => scrollPanel(1),
+  n: () => jump(null, 1),
+  p: () => jump(null, -1),
   " ": () => {
     playing.value = !playing.value;
   },
@@ -89,7 +115,7 @@ const ACTIONS: Record<string, (by: number) => void> = {
     speed.value = Math.max(0.5, speed.value / 2);
   },
   f: () => {
-    if (overview.value?.source.kind === "live") follow();
+    if (grows.value) follow();
   },
   "/": () => document.querySelector<HTMLInputElement>("input[type=search]")?.focus(),
   z: () => zoom(0.5, selectedX.value),
@@ -102,13 +128,17 @@ const ACTIONS: Record<string, (by: number) => void> = {
   t: () => setAxis(axis.value === "event" ? "time" : "event"),
   d: toggleTheme,
   "?": () => {
-    helpShown.value = !helpShown.value;
+    helpShown.value = true;
   },
   Escape: () => {
-    helpShown.value = false;
     playing.value = false;
   },
 };
+
+function scrollPanel(direction: 1 | -1): void {
+  const shown = document.querySelector(".panel > :last-child");
+  shown?.scrollBy({ top: direction * shown.clientHeight * 0.8 });
+}
 
 function faster(): void {
   speed.value = Math.min(65_536, speed.value * 2);

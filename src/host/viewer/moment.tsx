@@ -1,5 +1,5 @@
 import type { Change } from "../inspect/viewer-data.ts";
-import { clockTime, day, stateClass, tokens } from "./format.ts";
+import { clockTime, day, short, stateClass, tokens } from "./format.ts";
 import { LANE_LABELS, LANES, moment } from "./store.ts";
 
 /** The selected event: what it changed first, then why each lane is where it is, then everything else. */
@@ -11,6 +11,7 @@ export function MomentPanel() {
     <div class="moment">
       <p class="event-line">
         <strong>#{tokens(row.number)}</strong> <code>{row.type}</code> <span>{row.words}</span>
+        {row.modelled && <span class="modelled">~ modelled</span>}
         <span class="muted">
           {day(row.at)} {clockTime(row.at)}
         </span>
@@ -74,8 +75,8 @@ export function MomentPanel() {
                   <th>{worker}</th>
                   <td>{tokens(runs)}</td>
                   <td>{tokens(requests)}</td>
-                  <td>{tokens(input)}</td>
-                  <td>{tokens(output)}</td>
+                  <td title={tokens(input)}>{fitting(input)}</td>
+                  <td title={tokens(output)}>{fitting(output)}</td>
                   <td>${cost.toFixed(4)}</td>
                 </tr>
               ))}
@@ -89,6 +90,11 @@ export function MomentPanel() {
       </div>
     </div>
   );
+}
+
+/** In full while that has room in its column */
+function fitting(value: number): string {
+  return value < 1_000_000 ? tokens(value) : short(value);
 }
 
 function Changes({ changes }: { changes: Change[] }) {

@@ -1,5 +1,14 @@
 import type { LaneName } from "../../machines/readings.ts";
-import type { Axis, EventPage, Growth, Memory, Moment, Overview, Timeline } from "../inspect/viewer-data.ts";
+import type {
+  Axis,
+  EventPage,
+  EventPosition,
+  Growth,
+  Memory,
+  Moment,
+  Overview,
+  Timeline,
+} from "../inspect/viewer-data.ts";
 
 const token = new URLSearchParams(location.search).get("token") ?? "";
 
@@ -10,12 +19,18 @@ export interface Filter {
   text: string;
 }
 
+/** Whoever served this page has gone: asking would only fill the console with errors. */
+let gone = false;
+
 type Query = Record<string, string | number | undefined>;
 
 async function ask<T>(path: string, query: Query = {}): Promise<T> {
   const params = new URLSearchParams({ token });
   for (const [name, value] of Object.entries(query)) if (value !== undefined) params.set(name, String(value));
-  const response = await fetch(`/data/${path}?${params}`);
+  if (gone) throw new Error("nobody answers any more");
+  const response = await fetch(`/data/${path}?${params}`).catch(() => {
+    throw new Error("the inspector does not answer");
+  });
   if (!response.ok) throw new Error((await response.text()) || `the server answered ${response.status}`);
   return response.json();
 }
@@ -44,8 +59,17 @@ export function askEvents(filter: Filter, from: number, count: number): Promise<
   return ask("events", { ...filterQuery(filter), from, count });
 }
 
-export async function askPosition(filter: Filter, index: number): Promise<number | null> {
-  return (await ask<{ position: number | null }>("position", { ...filterQuery(filter), index })).position;
+/** A long list is searched piece by piece; this waits for it as long as somebody wants to know. */
+export async function askPosition(
+  filter: Filter,
+  index: number,
+  isWanted: () => boolean = () => true,
+): Promise<number | null> {
+  for (;;) {
+    const query = { ...filterQuery(filter), index };
+    const { position, pending } = await ask<EventPosition>("position", query);
+    if (!pending || !isWanted()) return position;
+  }
 }
 
 export async function askJump(
@@ -62,9 +86,12 @@ export async function askIndexAt(time: number): Promise<number> {
   return (await ask<{ index: number }>("at", { time })).index;
 }
 
-/** Follows a running Pi. Calls back on every growth, and with null when Pi has gone. */
+/** Follows the source. Calls back on every growth, and with null when who tells of it has gone. */
 export function followGrowth(listener: (growth: Growth | null) => void): void {
   const socket = new WebSocket(`ws://${location.host}/live?token=${encodeURIComponent(token)}`);
   socket.onmessage = ({ data }) => listener(JSON.parse(data));
-  socket.onclose = () => listener(null);
+  socket.onclose = () => {
+    gone = true;
+    listener(null);
+  };
 }

@@ -1,8 +1,9 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 import type { LaneName } from "../../machines/readings.ts";
-import type { Axis, Memory, Moment, Overview, Timeline } from "../inspect/viewer-data.ts";
+import type { Axis, EventRow, Memory, Moment, Overview, Timeline } from "../inspect/viewer-data.ts";
 import {
   askEvents,
+  askIndexAt,
   askJump,
   askMemory,
   askMoment,
@@ -36,15 +37,21 @@ export const timelineWidth = signal(900);
 export const filter = signal<Filter>({ types: [], lanes: [], text: "" });
 export const panel = signal<Panel>("moment");
 export const helpShown = signal(false);
-/** Follow the newest event */
+/** Go to the newest event whenever there is one */
 export const following = signal(false);
-/** The running Pi is still there */
+/** Whoever tells of new events is still there */
 export const connected = signal(false);
 export const playing = signal(false);
 /** Events a second */
 export const speed = signal(8);
 
 export const count = computed(() => overview.value?.count ?? 0);
+/** More events may come */
+export const grows = computed(() => overview.value?.complete === false);
+
+export function fail(error: unknown): void {
+  failure.value = error instanceof Error ? error.message : String(error);
+}
 
 /** Asks the server, and drops the answer when a newer question has been asked meanwhile. */
 function latestOnly<A extends unknown[], T>(ask: (...args: A) => Promise<T>, take: (answer: T) => void) {
@@ -59,7 +66,7 @@ function latestOnly<A extends unknown[], T>(ask: (...args: A) => Promise<T>, tak
       if (turn === asked) take(answer);
       failure.value = null;
     } catch (error) {
-      failure.value = error instanceof Error ? error.message : String(error);
+      fail(error);
     }
     running = false;
     const next = waiting;
@@ -82,39 +89,62 @@ const loadTimeline = latestOnly(askTimeline, (answer) => {
   timeline.value = answer;
 });
 
-/** Selects an event; one that is out of range means the nearest that there is. */
+/**
+ * Selects an event; one that is out of range means the nearest that there is. Who selects the newest one follows what
+ * comes after it, and nobody else is moved.
+ */
 export function select(index: number): void {
   const last = count.value - 1;
   const wanted = Math.max(0, Math.min(last, Math.round(index)));
   batch(() => {
     selected.value = wanted;
-    if (wanted < last) following.value = false;
+    following.value = grows.value && wanted >= last;
   });
 }
 
 /** Steps through the events that the filter lets through. */
-export async function step(direction: 1 | -1, by = 1): Promise<void> {
+export function step(direction: 1 | -1, by = 1): void {
   const { types, lanes, text } = filter.value;
-  if (types.length === 0 && lanes.length === 0 && text.trim() === "")
-    return select(selected.value + direction * by);
-  const position = await askPosition(filter.value, selected.value);
+  const isAll = types.length === 0 && lanes.length === 0 && text.trim() === "";
+  if (isAll) select(selected.value + direction * by);
+  else stepAmong(filter.value, direction, by).catch(fail);
+}
+
+async function stepAmong(wanted: Filter, direction: 1 | -1, by: number): Promise<void> {
+  const position = await askPosition(wanted, selected.value, () => wanted === filter.peek());
   if (position === null) return;
-  const page = await askEvents(filter.value, Math.max(0, position + direction * by), 1);
-  const [row] = page.rows;
+  const row = await nthMatch(wanted, Math.max(0, position + direction * by));
   if (row && (direction > 0 ? row.index > selected.value : row.index < selected.value)) select(row.index);
 }
 
+/** The match at a position, or the last one, as soon as it has been found. */
+async function nthMatch(wanted: Filter, position: number): Promise<EventRow | undefined> {
+  for (;;) {
+    const { rows, matches, searched } = await askEvents(wanted, position, 1);
+    if (rows.length > 0) return rows[0];
+    if (wanted !== filter.peek()) return undefined;
+    if (searched < count.value) continue;
+    return matches === 0 ? undefined : (await askEvents(wanted, matches - 1, 1)).rows[0];
+  }
+}
+
 /** Jumps to where a lane (or any lane) changes next. */
-export async function jump(lane: LaneName | null, direction: 1 | -1): Promise<void> {
-  const index = await askJump(lane, selected.value, direction);
-  if (index !== null) select(index);
+export function jump(lane: LaneName | null, direction: 1 | -1): void {
+  askJump(lane, selected.value, direction).then((index) => {
+    if (index !== null) select(index);
+  }, fail);
+}
+
+/** Selects the event at a point of the time line. */
+export function selectAt(x: number): void {
+  if (axis.value === "event") select(x);
+  else askIndexAt(x).then(select, fail);
 }
 
 export function follow(): void {
   batch(() => {
-    following.value = true;
     playing.value = false;
-    selected.value = Math.max(0, count.value - 1);
+    select(count.value - 1);
   });
 }
 
@@ -147,6 +177,20 @@ export function pan(share: number): void {
   view.value = [from, from + size];
 }
 
+/** How much of the time line is shown beyond an event that it was moved to. */
+const SHARE_BEYOND = 0.1;
+
+/** Moves a time line that shows a part only, so that it shows this point too. */
+function showOnTimeline(x: number): void {
+  const shown = view.peek();
+  if (!shown || (x >= shown[0] && x <= shown[1])) return;
+  const [first, last] = wholeOf();
+  const size = shown[1] - shown[0];
+  const wanted = x < shown[0] ? x - SHARE_BEYOND * size : x - (1 - SHARE_BEYOND) * size;
+  const from = Math.max(first, Math.min(last - size, wanted));
+  view.value = [from, from + size];
+}
+
 function wholeOf(): [number, number] {
   const known = overview.value;
   if (!known) return [0, 1];
@@ -163,15 +207,12 @@ export async function start(): Promise<void> {
   try {
     overview.value = await askOverview();
   } catch (error) {
-    failure.value = error instanceof Error ? error.message : String(error);
+    fail(error);
     return;
   }
-  const { source, count: events } = overview.value;
   const fromAddress = Number(new URLSearchParams(location.hash.slice(1)).get("event") ?? Number.NaN);
-  if (Number.isInteger(fromAddress)) select(fromAddress);
-  else selected.value = Math.max(0, events - 1);
-  if (!overview.value.complete) {
-    following.value = source.kind === "live";
+  select(Number.isInteger(fromAddress) ? fromAddress : count.value - 1);
+  if (grows.value) {
     connected.value = true;
     followGrowth((growth) => {
       if (!growth) {
@@ -193,8 +234,10 @@ export async function start(): Promise<void> {
   effect(() => {
     if (count.value > 0) loadTimeline(axis.value, view.value, timelineWidth.value);
   });
+  effect(() => showOnTimeline(selectedX.value));
   effect(() => {
-    history.replaceState(null, "", `#event=${selected.value}`);
+    // Who follows does so again after the page is loaded anew.
+    history.replaceState(null, "", following.value ? "#" : `#event=${selected.value}`);
   });
   effect(() => {
     if (!playing.value) return;
@@ -202,7 +245,7 @@ export async function start(): Promise<void> {
     const by = Math.max(1, Math.round((speed.value * everyMs) / 1000));
     const timer = setInterval(() => {
       if (selected.value >= count.value - 1) playing.value = false;
-      else void step(1, by);
+      else step(1, by);
     }, everyMs);
     return () => clearInterval(timer);
   });

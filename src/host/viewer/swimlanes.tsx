@@ -2,7 +2,6 @@ import { useEffect, useRef } from "preact/hooks";
 import type { LaneName } from "../../machines/readings.ts";
 import type { Timeline, TimelineRun } from "../inspect/viewer-data.ts";
 import { clockTime, duration, short, stateClass } from "./format.ts";
-import { askIndexAt } from "./server-data.ts";
 import {
   axis,
   LANE_LABELS,
@@ -10,6 +9,7 @@ import {
   moment,
   pan,
   select,
+  selectAt,
   selectedX,
   timeline,
   timelineWidth,
@@ -74,9 +74,11 @@ function Lane({ lane, row, shown }: { lane: LaneName; row: number; shown: Timeli
       <text class="lane-name" x={8} y={top + 11}>
         {LANE_LABELS[lane]}
       </text>
+      <Strips lane={lane} shown={shown} top={top} />
       {shown.lanes[lane].map(([x0, x1, state]) => {
         const left = pixelOf(shown, x0);
-        const width = Math.max(0.75, pixelOf(shown, x1) - left);
+        const width = pixelOf(shown, x1) - left;
+        if (width < STRIP) return null;
         return (
           <g key={x0} class={`span ${stateClass(state)}`}>
             <title>{`${LANE_LABELS[lane]}: ${state}`}</title>
@@ -96,6 +98,27 @@ function Lane({ lane, row, shown }: { lane: LaneName; row: number; shown: Timeli
         ))}
     </g>
   );
+}
+
+/** Stretches that are narrower have no room for a word. A long recording has a thousand of them. */
+const STRIP = 12;
+
+/** All narrow stretches of a lane, those of one state as one shape. */
+function Strips({ lane, shown, top }: { lane: LaneName; shown: Timeline; top: number }) {
+  const shapes = new Map<string, string>();
+  for (const [x0, x1, state] of shown.lanes[lane]) {
+    const left = pixelOf(shown, x0);
+    const width = Math.max(0.75, pixelOf(shown, x1) - left);
+    if (width >= STRIP) continue;
+    const shape = `M${left.toFixed(2)} ${top}h${width.toFixed(2)}v${BAR}h${(-width).toFixed(2)}z`;
+    shapes.set(state, (shapes.get(state) ?? "") + shape);
+  }
+  return [...shapes].map(([state, shape]) => (
+    <g key={state} class={`span strips ${stateClass(state)}`}>
+      <title>{`${LANE_LABELS[lane]}: ${state}`}</title>
+      <path d={shape} />
+    </g>
+  ));
 }
 
 const MARKS: Record<string, string> = { recorded: "●", empty: "○", failed: "✕", stale: "◌", aborted: "◌" };
@@ -157,10 +180,10 @@ function valueAt(event: MouseEvent): number | undefined {
 const PRIMARY_BUTTON = 1;
 
 /** Selects what is under the pointer, while the button is down. */
-export async function scrub(event: PointerEvent): Promise<void> {
+export function scrub(event: PointerEvent): void {
   if ((event.buttons & PRIMARY_BUTTON) === 0) return;
   const value = valueAt(event);
-  if (value !== undefined) select(axis.value === "event" ? value : await askIndexAt(value));
+  if (value !== undefined) selectAt(value);
 }
 
 export function onWheel(event: WheelEvent): void {

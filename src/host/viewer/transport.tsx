@@ -3,15 +3,13 @@ import { count, jump, LANE_LABELS, LANES, moment, playing, select, selected, spe
 
 /** One slider for everything, and the ways to move it. */
 export function Transport() {
+  const shown = moment.value;
+  const where = (shown?.row.number ?? selected.value + 1).toLocaleString("en-US");
+  const time = shown ? clockTime(shown.row.at) : "";
   return (
     <section class="transport" aria-label="Move through the events">
-      <button
-        type="button"
-        title="Previous event (←)"
-        aria-label="Previous event"
-        onClick={() => void step(-1)}
-      >
-        ◀
+      <button type="button" title="Previous event (←)" aria-label="Previous event" onClick={() => step(-1)}>
+        ←
       </button>
       <button
         type="button"
@@ -23,21 +21,21 @@ export function Transport() {
       >
         {playing.value ? "❚❚" : "▶"}
       </button>
-      <button type="button" title="Next event (→)" aria-label="Next event" onClick={() => void step(1)}>
-        ▸
+      <button type="button" title="Next event (→)" aria-label="Next event" onClick={() => step(1)}>
+        →
       </button>
       <input
         type="range"
         aria-label="Selected event"
+        aria-valuetext={`#${where}, ${time}`}
         min={0}
         max={Math.max(0, count.value - 1)}
         value={selected.value}
         onInput={(event) => select(event.currentTarget.valueAsNumber)}
-        onKeyDown={(event) => event.preventDefault()}
       />
-      <output class="where">
-        #{(moment.value?.row.number ?? selected.value + 1).toLocaleString("en-US")}{" "}
-        <span class="muted">{moment.value ? clockTime(moment.value.row.at) : ""}</span>
+      <output class="where" aria-live={playing.value ? "off" : "polite"}>
+        #{where} <span class="muted">{time}</span>
+        <span class="spoken">{shown && ` ${shown.row.type} ${shown.row.words} ${shown.row.decision}`}</span>
       </output>
       <label class="speed" title="Events a second (+ −)">
         <select
@@ -64,7 +62,7 @@ export function Transport() {
               type="button"
               title={`⇧${at + 1}`}
               aria-label={`Previous change of ${LANE_LABELS[lane]}`}
-              onClick={() => void jump(lane, -1)}
+              onClick={() => jump(lane, -1)}
             >
               ‹
             </button>
@@ -73,7 +71,7 @@ export function Transport() {
               type="button"
               title={String(at + 1)}
               aria-label={`Next change of ${LANE_LABELS[lane]}`}
-              onClick={() => void jump(lane, 1)}
+              onClick={() => jump(lane, 1)}
             >
               ›
             </button>
