@@ -15,7 +15,7 @@ interface InspectOptions {
 /** `memory-lanes inspect FILE`: serves a recording or a session file to a browser on this machine until it is stopped. */
 export function inspectCommand(io: Io): Command {
   return new Command("inspect")
-    .description("look at a recording or a Pi session file in a browser on this machine")
+    .description("Look at a recording or a Pi session file in a browser on this machine")
     .argument("<file>", "a recording (.ndjson) or a Pi session file (.jsonl)")
     .option(...LEAF_OPTION)
     .option(...SET_OPTION)
