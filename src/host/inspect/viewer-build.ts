@@ -1,4 +1,13 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -39,9 +48,21 @@ export async function buildViewer(): Promise<URL> {
   writeFileSync(join(made, "THIRD-PARTY-LICENSES.txt"), licences(entry.moduleIds));
   // A folder made for temporary files is for its owner only.
   chmodSync(made, 0o755);
-  rmSync(OUT, { recursive: true, force: true });
-  renameSync(made, OUT);
+  putInPlace(made);
   return pathToFileURL(`${OUT}/`);
+}
+
+/** Two renames, so that there is no moment to speak of without a viewer. Of two that build at once the first one wins. */
+function putInPlace(made: string): void {
+  const old = `${made}-old`;
+  try {
+    if (existsSync(OUT)) renameSync(OUT, old);
+    renameSync(made, OUT);
+  } catch (error) {
+    if (!existsSync(OUT)) throw error;
+  }
+  rmSync(old, { recursive: true, force: true });
+  rmSync(made, { recursive: true, force: true });
 }
 
 function styles(): string {
