@@ -109,6 +109,27 @@ describe.skipIf(!HAS_CHROMIUM)("the viewer in a real browser", { timeout: 90_000
       await page.keyboard.press("Enter");
     });
 
+    it("keeps what is being typed while something else is drawn", async () => {
+      const search = page.locator("input[type=search]");
+      await page.keyboard.press("/");
+      await page.keyboard.type("observ");
+      // Sooner than the search begins
+      await page.evaluate(() => {
+        for (const chip of document.querySelectorAll<HTMLButtonElement>(".chip"))
+          if (chip.textContent === "runs") chip.click();
+      });
+      await page.keyboard.type("er-2 ");
+      await page.getByRole("button", { name: "runs", pressed: true }).waitFor();
+      expect(await search.inputValue()).toBe("observer-2 ");
+      await page.waitForFunction(() => {
+        const rows = [...document.querySelectorAll(".scroller li")];
+        return rows.length > 0 && rows.every(({ textContent }) => textContent?.includes("run.finished"));
+      });
+      await page.getByRole("button", { name: "runs", exact: true }).click();
+      await search.fill("");
+      await search.press("Enter");
+    });
+
     it("plays, and stops when asked to", async () => {
       await page.keyboard.press("Home");
       await shows(page, "#1");

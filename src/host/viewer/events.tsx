@@ -15,6 +15,8 @@ const page = signal<EventPage>({ matches: 0, searched: 0, from: 0, rows: [] });
 /** The first row in sight, as a position among the matches */
 const top = signal(0);
 const rowsInSight = signal(20);
+/** What the search field says, of which the filter hears a little later */
+const typed = signal("");
 
 const GROUPS: { label: string; types: string[] }[] = [
   { label: "entries", types: ["branch.extended", "branch.replaced"] },
@@ -102,14 +104,14 @@ function Row({ row: { index, number, at, type, modelled, words, decision, lanes 
 }
 
 function FilterBar() {
-  const { types, lanes, text } = filter.value;
+  const { types, lanes } = filter.value;
   return (
     <div class="filters">
       <input
         type="search"
         placeholder="Search (/): run, id, outcome, state…"
         aria-label="Search the events"
-        value={text}
+        value={typed.value}
         onInput={(event) => changeSoon(event.currentTarget.value)}
       />
       <output class="muted">{matchWords(page.value)}</output>
@@ -176,6 +178,7 @@ const TYPING_MS = 200;
 let typing: ReturnType<typeof setTimeout> | undefined;
 
 function changeSoon(text: string): void {
+  typed.value = text;
   clearTimeout(typing);
   typing = setTimeout(() => change({ text }), TYPING_MS);
 }
