@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { AnyMachineSnapshot, AnyStateMachine } from "xstate";
 import type { Command } from "../../src/machines/commands.ts";
 import { type CompactionContext, compactionLane } from "../../src/machines/compaction-lane.ts";
@@ -8,7 +8,7 @@ import { reflectDropLane } from "../../src/machines/reflect-drop-lane.ts";
 import { OUTCOMES } from "../../src/machines/run-result.ts";
 import { schedulerMachine } from "../../src/machines/scheduler.ts";
 import type { WorkContext } from "../../src/machines/work-lane.ts";
-import { chartedIn, replayWay, type Walk, walk } from "../support/machine-paths.ts";
+import { chartedIn, type Reached, replayWay, type Walk, walk } from "../support/machine-paths.ts";
 
 interface LaneEvent {
   type: string;
@@ -113,7 +113,10 @@ const WALKS: Readonly<Record<string, Walk<LaneEvent>>> = {
 describe.each(Object.entries(WALKS))("the %s machine", (name, plan) => {
   const { machine } = plan;
   const charted = chartedIn(machine);
-  const reached = walk(plan);
+  let reached: Reached<LaneEvent>;
+  beforeAll(() => {
+    reached = walk(plan);
+  });
 
   it("is walked through every state, by every transition and each of its alternatives", () => {
     expect([...reached.states].sort()).toEqual([...charted.states].sort());

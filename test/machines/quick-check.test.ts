@@ -1,16 +1,20 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { EngineEventSchema } from "../../src/machines/events.ts";
-import { quickCheckOf } from "../../src/machines/quick-check.ts";
+import { type QuickCheck, quickCheckOf } from "../../src/machines/quick-check.ts";
+import type { RecordingLine } from "../../src/machines/recording.ts";
 import { largeRecording } from "../support/large-recording.ts";
 
-const events = [...largeRecording({ events: 400, tokensPerEntry: 900 })].filter((line) => "v" in line);
-
-const checks = EngineEventSchema.options.map((option) => quickCheckOf(option) ?? (() => false));
-const check = (event: unknown) => checks.some((one) => one(event));
-
 describe("a quick check", () => {
+  let events: RecordingLine[];
+  let check: QuickCheck;
+  beforeAll(() => {
+    events = [...largeRecording({ events: 400, tokensPerEntry: 900 })].filter((line) => "v" in line);
+    const checks = EngineEventSchema.options.map((option) => quickCheckOf(option) ?? (() => false));
+    check = (event) => checks.some((one) => one(event));
+  });
+
   it("exists for every kind of event but those that carry settings", () => {
     const without = EngineEventSchema.options.filter((option) => !quickCheckOf(option));
     const types = without.map((option) => option.shape.type.value);
