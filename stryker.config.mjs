@@ -9,13 +9,23 @@ import { declareValuePlugin, PluginKind } from "@stryker-mutator/api/plugin";
 const layer = process.env.MUTATED_LAYER ?? "machines";
 const report = (name) => `reports/mutation/${layer}${name}`;
 
-/** The charts' descriptions are prose for the viewer: a test of them could only repeat them. */
+/**
+ * Members of the charts that change nothing: a description is prose for the viewer, a machine's own `id` is the name that
+ * it has there, and `types` is for the compiler.
+ */
+function isUnseen({ node, parentPath }) {
+  if (node.type !== "ObjectProperty") return false;
+  if (node.key.name === "description") return node.value.type === "StringLiteral";
+  const callee = parentPath?.parent.callee;
+  const made = callee?.name ?? callee?.property?.name;
+  return (
+    (made === "setup" && node.key.name === "types") || (made === "createMachine" && node.key.name === "id")
+  );
+}
+
 export const strykerPlugins = [
-  declareValuePlugin(PluginKind.Ignore, "prose", {
-    shouldIgnore: ({ node }) =>
-      node.type === "ObjectProperty" && node.key.name === "description" && node.value.type === "StringLiteral"
-        ? "prose"
-        : undefined,
+  declareValuePlugin(PluginKind.Ignore, "unseen", {
+    shouldIgnore: (path) => (isUnseen(path) ? "changes nothing" : undefined),
   }),
 ];
 
@@ -23,7 +33,7 @@ export const strykerPlugins = [
 export default {
   mutate: [`src/${layer}/**/*.ts`],
   plugins: ["@stryker-mutator/vitest-runner", "./stryker.config.mjs"],
-  ignorers: ["prose"],
+  ignorers: ["unseen"],
   testRunner: "vitest",
   vitest: { configFile: "vitest.mutation.config.ts", related: false },
   coverageAnalysis: "perTest",

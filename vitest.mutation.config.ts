@@ -14,7 +14,7 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
   machines: [
     "test/host/docs.test.ts",
     ...LANES,
-    ...["quick-check", "session-timeline", "explain", "paths", "recording-line", "replay"].map(
+    ...["quick-check", "backoff", "session-timeline", "explain", "paths", "recording-line", "replay"].map(
       (name) => `test/machines/${name}.test.ts`,
     ),
     "test/recordings/recordings.test.ts",

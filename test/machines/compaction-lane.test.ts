@@ -67,6 +67,25 @@ describe("compaction lane", () => {
     expect(requests(s)).toBe(3);
   });
 
+  it("forgets earlier failures with a success: the next one is warned of again, and any new token ends it", () => {
+    const s = schedule(settings);
+    const failure = { kind: "failed", message: "no answer" };
+    s.turn(1000);
+    s.settle();
+    s.tell({ type: "compaction.failed", failure });
+    s.turn(1);
+    s.settle();
+    s.compact("e2");
+    s.turn(1000);
+    s.settle();
+    const { commands } = s.tell({ type: "compaction.failed", failure });
+    expect(commands).toEqual([
+      { type: "notify", level: "warning", lane: "compaction", about: "failed", runId: "compaction-3" },
+    ]);
+    s.turn(1);
+    expect(s.settle().commands).toEqual([{ type: "requestCompaction", runId: "compaction-4" }]);
+  });
+
   it("counts a failure of the user's own attempt, without a warning", () => {
     const s = schedule(settings);
     s.turn(1000);
@@ -172,6 +191,18 @@ describe("compaction lane", () => {
     const s = schedule({ ...settings, observeAfterTokens: 1000, compactionGapMaxTokens: 500 });
     s.turn(2000);
     expect(s.engine.lanes.observer).toBe("running");
+    expect(s.settle().commands).toEqual([]);
+    s.finish("recorded");
+    expect(requests(s)).toBe(1);
+  });
+
+  it("waits for it too when an earlier cut took what it has not read: the run can still bring that back", () => {
+    const s = schedule({ ...settings, observeAfterTokens: 1000, compactionGapMaxTokens: 2000 });
+    s.turn(2000);
+    s.say(500);
+    s.compact("e2");
+    s.turn(700);
+    expect(s.engine.lanes).toMatchObject({ observer: "running", compaction: "due" });
     expect(s.settle().commands).toEqual([]);
     s.finish("recorded");
     expect(requests(s)).toBe(1);

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { AnyMachineSnapshot, AnyStateMachine } from "xstate";
 import type { Command } from "../../src/machines/commands.ts";
 import { type CompactionContext, compactionLane } from "../../src/machines/compaction-lane.ts";
+import { pathOf } from "../../src/machines/gate.ts";
 import { observerLane } from "../../src/machines/observer-lane.ts";
 import type { CompactionReading, WorkReading } from "../../src/machines/readings.ts";
 import { reflectDropLane } from "../../src/machines/reflect-drop-lane.ts";
@@ -150,6 +151,14 @@ describe.each(Object.entries(WALKS))("the %s machine", (name, plan) => {
         }
         expect(inProgress !== undefined).toBe(/^(running|requested)/.test(state));
       }
+    }
+  });
+
+  it("names a run of its own while it has one, and only then", () => {
+    for (const { end } of reached.ways) {
+      const isOurs = (end.context as WorkContext | CompactionContext).runId !== null;
+      if (name === "compaction" && end.value === "compacting") continue;
+      expect(isOurs).toBe(/^(running|requested)/.test(pathOf(end.value)));
     }
   });
 

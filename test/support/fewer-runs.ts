@@ -8,11 +8,14 @@ interface Parameters {
   seed?: number;
 }
 
+const SECONDS = 1000;
+
 /** A property that brings its own seed is about what becomes of a failure, so its failure is shrunk; no other's is. */
 function fewer(parameters: Parameters = {}): never {
   const { numRuns = MOST_RUNS, seed } = parameters;
   const runs = { numRuns: Math.min(numRuns, MOST_RUNS), endOnFailure: true };
-  return (seed === undefined ? { ...parameters, ...runs } : parameters) as never;
+  const kept = { ...parameters, interruptAfterTimeLimit: 5 * SECONDS };
+  return (seed === undefined ? { ...parameters, ...runs } : kept) as never;
 }
 
 vi.mock("fast-check", async (original) => {
