@@ -14,9 +14,19 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
   machines: [
     "test/host/docs.test.ts",
     ...LANES,
-    ...["quick-check", "backoff", "session-timeline", "explain", "paths", "recording-line", "replay"].map(
-      (name) => `test/machines/${name}.test.ts`,
-    ),
+    ...[
+      "quick-check",
+      "event-time",
+      "engine-state",
+      "calm",
+      "engine",
+      "backoff",
+      "session-timeline",
+      "explain",
+      "paths",
+      "recording-line",
+      "replay",
+    ].map((name) => `test/machines/${name}.test.ts`),
     "test/recordings/recordings.test.ts",
     "test/machines/*.test.ts",
     "test/properties/engine.test.ts",
