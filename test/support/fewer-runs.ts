@@ -1,7 +1,7 @@
 import { vi } from "vitest";
 
 /** Cases that each property tries under mutation: most mutants die at the first few, and there are thousands of them. */
-const MOST_RUNS = 100;
+const MOST_RUNS = 40;
 
 interface Parameters {
   numRuns?: number;
