@@ -33,9 +33,16 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
   ],
   reducers: [
     "test/host/docs.test.ts",
-    ...["compaction-plan", "ledger-entries", "chunk-headers", "memory-id", "sources", "v3-sessions"].map(
-      (name) => `test/reducers/${name}.test.ts`,
-    ),
+    ...[
+      "ledger",
+      "branch",
+      "compaction-plan",
+      "ledger-entries",
+      "chunk-headers",
+      "memory-id",
+      "sources",
+      "v3-sessions",
+    ].map((name) => `test/reducers/${name}.test.ts`),
     ...LANES,
     "test/effects/{pool-slices,prior-memory}.test.ts",
     "test/properties/{fold,tokens-rendered,holes}.test.ts",
