@@ -77,6 +77,9 @@ describe("calm", () => {
     expect(
       staysSo({ session: { ...state.session, branch: { ...branch, edits: { ...branch.edits } } } }),
     ).toBe(false);
+    expect(staysSo({ session: { ...state.session, branch: { ...branch, log: { ...branch.log } } } })).toBe(
+      false,
+    );
     s.tell({ type: "branch.replaced", branch: [fact("e1", 300)] });
     expect(staysSo()).toBe(false);
   });

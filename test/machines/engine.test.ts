@@ -36,8 +36,11 @@ function engineWithLog() {
 describe("an engine", () => {
   it("ends in an error when a reducer throws, and takes no more", () => {
     const { engine, log } = engineWithLog();
-    for (const event of [opened, damaged, turn]) engine.dispatch(event);
+    for (const event of [opened, damaged]) engine.dispatch(event);
+    const { state } = engine;
+    engine.dispatch({ v: 1, seq: 4, at: AT, type: "agent.started" });
     expect(log).toEqual(["session.opened", "error"]);
+    expect(engine.state).toBe(state);
   });
 
   it("completes when it is stopped, and takes no more", () => {
@@ -46,6 +49,41 @@ describe("an engine", () => {
     engine.stop();
     engine.dispatch(turn);
     expect(log).toEqual(["session.opened", "complete"]);
+  });
+
+  it("goes on from a keyframe with every machine and all books where they stood", () => {
+    const { engine } = engineWithLog();
+    for (const event of [opened, turn]) engine.dispatch(event);
+    engine.dispatch({ v: 1, seq: 3, at: AT, type: "agent.started" });
+    const keyframe = engine.keyframe();
+    expect(keyframe.machines).toMatchObject({
+      scheduler: { value: "open" },
+      observer: { value: "running" },
+      reflectDrop: { value: "idle" },
+      compaction: { value: "idle" },
+    });
+    const next = createEngine({ keyframe });
+    expect(next.lanes).toEqual(engine.lanes);
+    expect(next.keyframe().machines).toEqual(keyframe.machines);
+    next.dispatch(opened);
+    expect(next.keyframe()).toEqual(keyframe);
+  });
+
+  it("tells who inspects it of each actor by its name, and of every event to it", () => {
+    const seen = new Map<string, string[]>();
+    const engine = createEngine({
+      inspect: ({ type, actorRef }) => {
+        if (type === "@xstate.actor" && "id" in actorRef) seen.set(String(actorRef.id), []);
+        if (type === "@xstate.event" && "id" in actorRef) seen.get(String(actorRef.id))?.push("event");
+      },
+    });
+    expect([...seen.keys()].sort()).toEqual(["compaction", "observer", "reflectDrop", "scheduler"]);
+    engine.dispatch({ ...opened, branch: [] });
+    for (const [, events] of seen) events.length = 0;
+    // Moves nothing: nobody would hear of it if nobody watched.
+    engine.dispatch({ v: 1, seq: 2, at: AT, type: "agent.settled", aborted: false });
+    for (const [, events] of seen) expect(events.length).toBeGreaterThan(0);
+    engine.stop();
   });
 
   it("shows every message to who watches, from then until he is done, with the event that caused it", () => {
