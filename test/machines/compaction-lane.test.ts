@@ -182,6 +182,10 @@ describe("compaction lane", () => {
     expect(lane(known)).toBe("idle");
     known.turn(1);
     expect(lane(known)).toBe("due");
+    const smaller = schedule(ratio, 4000);
+    smaller.turn(1500);
+    smaller.tell({ type: "model.selected", contextWindow: 3000 });
+    expect(lane(smaller)).toBe("due");
     const unknown = schedule(ratio);
     unknown.turn(1000);
     expect(lane(unknown)).toBe("due");

@@ -46,9 +46,14 @@ describe("an engine", () => {
   it("completes when it is stopped, and takes no more", () => {
     const { engine, log } = engineWithLog();
     engine.dispatch(opened);
+    const { state } = engine;
     engine.stop();
-    engine.dispatch(turn);
+    engine.dispatch({ v: 1, seq: 2, at: AT, type: "agent.started" });
     expect(log).toEqual(["session.opened", "complete"]);
+    expect(engine.state).toBe(state);
+    for (const machine of Object.values(engine.keyframe().machines)) {
+      expect(machine).toMatchObject({ status: "stopped" });
+    }
   });
 
   it("goes on from a keyframe with every machine and all books where they stood", () => {
@@ -92,12 +97,15 @@ describe("an engine", () => {
     engine.dispatch(opened);
     const end = engine.watch(({ type }, cause) => seen.push([type, cause?.seq]));
     expect(seen).toEqual(Array.from({ length: 4 }, () => ["@xstate.actor", undefined]));
-    engine.dispatch(turn);
+    // Moves nothing, yet is seen.
+    engine.dispatch({ v: 1, seq: 2, at: AT, type: "agent.settled", aborted: false });
     const after = seen.length;
     expect(seen.slice(4).map(([, seq]) => seq)).toEqual(Array.from({ length: after - 4 }, () => 2));
     expect(seen.slice(4).map(([type]) => type)).toContain("@xstate.event");
     end();
+    expect(engine.lanes.observer).toBe("due");
     engine.dispatch({ ...turn, seq: 3 });
+    expect(engine.lanes.observer).toBe("running");
     expect(seen).toHaveLength(after);
   });
 });
