@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { AGENT_BUSY } from "../../src/machines/events.ts";
+import type { EntryFact } from "../../src/reducers/entry-fact.ts";
 import { fact, schedule } from "../support/schedule.ts";
 
 const settings = { observeAfterTokens: 1_000_000, reflectAfterTokens: 1_000_000, compactAfterTokens: 1000 };
@@ -210,5 +211,40 @@ describe("compaction lane", () => {
     expect(s.settle().commands).toEqual([]);
     s.finish("recorded");
     expect(requests(s)).toBe(1);
+  });
+
+  it("does not wait for an observer while a cut could keep all that it is about to read", () => {
+    const s = schedule({ ...settings, observeAfterTokens: 1000, compactionGapMaxTokens: 1000 });
+    s.turn(1000);
+    expect(s.engine.lanes.observer).toBe("running");
+    expect(s.settle().commands).toMatchObject([{ type: "requestCompaction" }]);
+  });
+
+  it.each([
+    ["waits for an idle observer that left off in", "recorded", 699, 0],
+    ["can keep", "recorded", 700, 1],
+    ["waits for no failed observer that left off in", "failed", 699, 1],
+  ] as const)("%s a tool batch (%s, gap %i)", (_rule, outcome, compactionGapMaxTokens, asked) => {
+    const s = schedule({
+      ...settings,
+      observeAfterTokens: 1000,
+      compactAfterTokens: 1200,
+      compactionGapMaxTokens,
+    });
+    const call: EntryFact[] = [
+      fact("user", 500),
+      { ...fact("call", 300), kind: "assistant" },
+      { ...fact("first", 300), kind: "toolResult" },
+    ];
+    s.tell({ type: "branch.extended", entries: call });
+    s.turn();
+    s.finish("recorded", { covers: "first" });
+    const tokens = outcome === "failed" ? 1000 : 100;
+    s.tell({ type: "branch.extended", entries: [{ ...fact("second", tokens), kind: "toolResult" }] });
+    s.turn();
+    if (outcome === "failed") s.finish("failed");
+    expect(s.engine.lanes.observer).toBe(outcome === "failed" ? "backingOff" : "idle");
+    s.settle();
+    expect(requests(s)).toBe(asked);
   });
 });
