@@ -79,7 +79,8 @@ describe("a branch", () => {
     expect([trunk, left, right].map((branch) => positionOf(branch, "b"))).toEqual([-1, 1, -1]);
     expect([trunk, left, right].map((branch) => positionOf(branch, "d"))).toEqual([-1, -1, 2]);
     expect([left, right].map((branch) => kindAt(branch, 1))).toEqual(["user", "user"]);
-    expect(idAt(trunk, 1)).toBeUndefined();
+    expect([idAt(trunk, 1), kindAt(trunk, 1)]).toEqual([undefined, undefined]);
+    expect(isSourceAt(trunk, 1)).toBe(false);
   });
 
   it("shares its rows with one that grew by the very same entry, and with no other", () => {
