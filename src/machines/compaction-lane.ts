@@ -44,10 +44,13 @@ const compactionSetup = setup({
   actions: {
     nameRun: assign(({ context }) => ({
       requests: context.requests + 1,
-      runId: `compaction-${context.requests + 1}`,
+      runId: runIdOf(context.requests + 1),
       triggered: false,
     })),
-    requestCompaction: emit(({ context }) => ({ type: "requestCompaction", runId: context.runId ?? "" })),
+    requestCompaction: emit(({ context }) => ({
+      type: "requestCompaction",
+      runId: runIdOf(context.requests),
+    })),
     rememberTrigger: assign({ triggered: true }),
     forgetTrigger: assign({ triggered: false }),
     forgetRequest: assign({ runId: null }),
@@ -62,7 +65,7 @@ const compactionSetup = setup({
       level: "warning",
       lane: "compaction",
       about: "failed",
-      runId: context.runId ?? "",
+      runId: runIdOf(context.requests),
     })),
   },
 });
@@ -160,6 +163,10 @@ export const compactionLane = compactionSetup.createMachine({
     },
   },
 });
+
+function runIdOf(request: number): string {
+  return `compaction-${request}`;
+}
 
 /** After a failure, whichever way the lane came since: the same tokens are not tried twice. */
 function hasNewTokens({ failures, totalAtFailure }: CompactionContext, reading: CompactionReading): boolean {

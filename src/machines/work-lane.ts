@@ -87,7 +87,7 @@ export const workLane = setup({
     })),
     startRun: emit(({ context }, { worker }: { worker: Worker }) => ({
       type: "startRun",
-      runId: context.runId ?? "",
+      runId: runIdOf(context.lane, context.runs),
       worker,
       failures: context.failures,
       emptyThroughId: context.emptyThroughId,
@@ -110,25 +110,26 @@ export const workLane = setup({
       failures: context.failures + 1,
       retryAt: event.reading.at + backoffDelay(context.failures + 1),
     })),
-    tellRecorded: emit(({ context, event }) => ({
+    tellRecorded: emit(({ context }) => ({
       type: "notify",
       level: "info",
       lane: context.lane,
       about: "recorded",
-      runId: endedRunOf(event),
+      runId: runIdOf(context.lane, context.runs),
     })),
-    tellFailed: emit(({ context, event }) => ({
+    tellFailed: emit(({ context }) => ({
       type: "notify",
       level: "warning",
       lane: context.lane,
       about: "failed",
-      runId: endedRunOf(event),
+      runId: runIdOf(context.lane, context.runs),
     })),
     /** Lets the same trigger that ends a back-off start the run. */
     passTriggerOn: raise(({ event }) => ({ type: "trigger", reading: event.reading })),
   },
 });
 
+/** Of the context's latest run: `runId` itself is gone by the time of what its end causes. */
 function runIdOf(lane: WorkContext["lane"], run: number): string {
   return `${lane}-${run}`;
 }
@@ -140,11 +141,6 @@ function isDue(reading: WorkReading): boolean {
 /** The delay is over; a computer's clock that was set back does not make it longer. */
 function mayRetry({ retryAt, failures }: WorkContext, at: number): boolean {
   return at >= retryAt || at < retryAt - backoffDelay(failures);
-}
-
-/** The context's run id is gone by now: a state's exit comes before its transition's actions. */
-function endedRunOf(event: WorkLaneEvent): string {
-  return event.type === "result" ? event.result.runId : "";
 }
 
 /** The outcome of the lane's own current run; a result of any other run is none of its business. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { AGENT_BUSY } from "../../src/machines/events.ts";
+import type { EntryFact } from "../../src/reducers/entry-fact.ts";
 import { fact, schedule } from "../support/schedule.ts";
 
 const settings = { observeAfterTokens: 1_000_000, reflectAfterTokens: 1_000_000, compactAfterTokens: 1000 };
@@ -65,6 +66,25 @@ describe("compaction lane", () => {
     s.turn(1);
     s.settle();
     expect(requests(s)).toBe(3);
+  });
+
+  it("forgets earlier failures with a success: the next one is warned of again, and any new token ends it", () => {
+    const s = schedule(settings);
+    const failure = { kind: "failed", message: "no answer" };
+    s.turn(1000);
+    s.settle();
+    s.tell({ type: "compaction.failed", failure });
+    s.turn(1);
+    s.settle();
+    s.compact("e2");
+    s.turn(1000);
+    s.settle();
+    const { commands } = s.tell({ type: "compaction.failed", failure });
+    expect(commands).toEqual([
+      { type: "notify", level: "warning", lane: "compaction", about: "failed", runId: "compaction-3" },
+    ]);
+    s.turn(1);
+    expect(s.settle().commands).toEqual([{ type: "requestCompaction", runId: "compaction-4" }]);
   });
 
   it("counts a failure of the user's own attempt, without a warning", () => {
@@ -163,6 +183,10 @@ describe("compaction lane", () => {
     expect(lane(known)).toBe("idle");
     known.turn(1);
     expect(lane(known)).toBe("due");
+    const smaller = schedule(ratio, 4000);
+    smaller.turn(1500);
+    smaller.tell({ type: "model.selected", contextWindow: 3000 });
+    expect(lane(smaller)).toBe("due");
     const unknown = schedule(ratio);
     unknown.turn(1000);
     expect(lane(unknown)).toBe("due");
@@ -175,5 +199,52 @@ describe("compaction lane", () => {
     expect(s.settle().commands).toEqual([]);
     s.finish("recorded");
     expect(requests(s)).toBe(1);
+  });
+
+  it("waits for it too when an earlier cut took what it has not read: the run can still bring that back", () => {
+    const s = schedule({ ...settings, observeAfterTokens: 1000, compactionGapMaxTokens: 2000 });
+    s.turn(2000);
+    s.say(500);
+    s.compact("e2");
+    s.turn(700);
+    expect(s.engine.lanes).toMatchObject({ observer: "running", compaction: "due" });
+    expect(s.settle().commands).toEqual([]);
+    s.finish("recorded");
+    expect(requests(s)).toBe(1);
+  });
+
+  it("does not wait for an observer while a cut could keep all that it is about to read", () => {
+    const s = schedule({ ...settings, observeAfterTokens: 1000, compactionGapMaxTokens: 1000 });
+    s.turn(1000);
+    expect(s.engine.lanes.observer).toBe("running");
+    expect(s.settle().commands).toMatchObject([{ type: "requestCompaction" }]);
+  });
+
+  it.each([
+    ["waits for an idle observer that left off in", "recorded", 699, 0],
+    ["can keep", "recorded", 700, 1],
+    ["waits for no failed observer that left off in", "failed", 699, 1],
+  ] as const)("%s a tool batch (%s, gap %i)", (_rule, outcome, compactionGapMaxTokens, asked) => {
+    const s = schedule({
+      ...settings,
+      observeAfterTokens: 1000,
+      compactAfterTokens: 1200,
+      compactionGapMaxTokens,
+    });
+    const call: EntryFact[] = [
+      fact("user", 500),
+      { ...fact("call", 300), kind: "assistant" },
+      { ...fact("first", 300), kind: "toolResult" },
+    ];
+    s.tell({ type: "branch.extended", entries: call });
+    s.turn();
+    s.finish("recorded", { covers: "first" });
+    const tokens = outcome === "failed" ? 1000 : 100;
+    s.tell({ type: "branch.extended", entries: [{ ...fact("second", tokens), kind: "toolResult" }] });
+    s.turn();
+    if (outcome === "failed") s.finish("failed");
+    expect(s.engine.lanes.observer).toBe(outcome === "failed" ? "backingOff" : "idle");
+    s.settle();
+    expect(requests(s)).toBe(asked);
   });
 });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createActor } from "xstate";
+import { createActor, createMachine } from "xstate";
 import { compactionLane } from "../../src/machines/compaction-lane.ts";
 import { createEngine, type Step } from "../../src/machines/engine.ts";
 import type { EngineEvent } from "../../src/machines/events.ts";
@@ -72,6 +72,11 @@ describe("the gate", () => {
       }),
       { numRuns: 300 },
     );
+  });
+
+  it("is not made for a chart with a guard that has no name", () => {
+    const chart = createMachine({ id: "odd", on: { reading: { guard: () => true, actions: "any" } } });
+    expect(() => openingsOf(chart)).toThrow("odd has a guard without a name of its own");
   });
 
   it("changes nothing that the engine decides", () => {

@@ -46,6 +46,17 @@ describe("observer lane", () => {
     expect(run).toMatchObject({ type: "startRun", emptyThroughId: "e1" });
   });
 
+  it("lets it stand no longer than coverage stays where it was", () => {
+    const s = schedule(settings);
+    s.turn(1000);
+    s.finish("recorded");
+    s.turn(1000);
+    s.finish("empty");
+    expect(observer(s)).toBe("coolingDown");
+    s.tell({ type: "branch.replaced", branch: [fact("e1", 1500)] });
+    expect(observer(s)).toBe("due");
+  });
+
   it("waits no more than a threshold on a branch with less to observe", () => {
     const s = schedule(settings);
     s.turn(1100);

@@ -2,15 +2,17 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { EngineEventSchema } from "../../src/machines/events.ts";
-import { quickCheckOf } from "../../src/machines/quick-check.ts";
+import { type QuickCheck, quickCheckOf } from "../../src/machines/quick-check.ts";
 import { largeRecording } from "../support/large-recording.ts";
-
-const events = [...largeRecording({ events: 400, tokensPerEntry: 900 })].filter((line) => "v" in line);
-
-const checks = EngineEventSchema.options.map((option) => quickCheckOf(option) ?? (() => false));
-const check = (event: unknown) => checks.some((one) => one(event));
+import { once } from "../support/once.ts";
 
 describe("a quick check", () => {
+  const events = once(() =>
+    [...largeRecording({ events: 400, tokensPerEntry: 900 })].filter((line) => "v" in line),
+  );
+  const checks = once(() => EngineEventSchema.options.map((option) => quickCheckOf(option) ?? (() => false)));
+  const check: QuickCheck = (event) => checks().some((one) => one(event));
+
   it("exists for every kind of event but those that carry settings", () => {
     const without = EngineEventSchema.options.filter((option) => !quickCheckOf(option));
     const types = without.map((option) => option.shape.type.value);
@@ -18,14 +20,16 @@ describe("a quick check", () => {
   });
 
   it("accepts what the recorder writes", () => {
-    expect(events.filter(({ type }) => type !== "session.opened").filter((event) => !check(event))).toEqual(
-      [],
-    );
+    expect(
+      events()
+        .filter(({ type }) => type !== "session.opened")
+        .filter((event) => !check(event)),
+    ).toEqual([]);
   });
 
   it("accepts nothing that the schema refuses or changes, however an event is changed", () => {
     const change = fc.record({
-      event: fc.constantFrom(...events),
+      event: fc.constantFrom(...events()),
       where: fc.nat(),
       how: fc.oneof(fc.jsonValue(), fc.constantFrom("remove", "add", -1, 0, 1.5, 2 ** 60, "", null, [], {})),
     });

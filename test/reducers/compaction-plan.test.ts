@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { unobservedTail } from "../../src/reducers/compaction-plan.ts";
+import { idAt } from "../../src/reducers/branch.ts";
+import { planCut, unobservedTail } from "../../src/reducers/compaction-plan.ts";
 import type { EntryFact, EntryKind } from "../../src/reducers/entry-fact.ts";
 import { sessionOf } from "../../src/reducers/session-state.ts";
 
 /** A branch of entries of 100 tokens each; `observed` names the last one that observations cover. */
-function tail(kinds: EntryKind[], { observed, cut }: { observed?: number; cut?: number } = {}) {
+function session(kinds: EntryKind[], { observed, cut }: { observed?: number; cut?: number } = {}) {
   const facts: EntryFact[] = kinds.map((kind, n) => ({ id: `e${n}`, kind, tokens: 100, source: true }));
   if (observed !== undefined) {
     const ledger = { type: "observations", coversUpToId: `e${observed}`, records: [] } as const;
@@ -14,8 +15,27 @@ function tail(kinds: EntryKind[], { observed, cut }: { observed?: number; cut?: 
     const compaction = { firstKeptEntryId: `e${cut}`, folded: false, fullFold: false };
     facts.push({ id: "c", kind: "compaction", tokens: 0, compaction });
   }
-  const { branch, ledger } = sessionOf(facts);
+  return sessionOf(facts);
+}
+
+function tail(...given: Parameters<typeof session>) {
+  const { branch, ledger } = session(...given);
   return unobservedTail(branch, ledger);
+}
+
+/** From which entry a fold keeps when Pi proposes `proposed`. */
+function kept(
+  kinds: EntryKind[],
+  { proposed, gap, ...given }: { proposed: string; gap: number; observed?: number; cut?: number },
+) {
+  const { branch, ledger } = session(kinds, given);
+  const plan = planCut(branch, ledger, proposed, {
+    compactionGapMaxTokens: gap,
+    observationsPoolMaxTokens: 1000,
+    foldPolicy: "pressure",
+  });
+  if (plan.cut < branch.length) expect(plan.firstKeptEntryId).toBe(idAt(branch, plan.cut));
+  return plan.firstKeptEntryId;
 }
 
 describe("the unobserved tail", () => {
@@ -39,5 +59,39 @@ describe("the unobserved tail", () => {
     expect(tail(["user", "assistant", "user"], { cut: 2 })).toEqual({ tokens: 100, splitsBatch: false });
     const results: EntryKind[] = ["assistant", "toolResult", "toolResult"];
     expect(tail(results, { observed: 1, cut: 1 })).toEqual({ tokens: Infinity, splitsBatch: false });
+  });
+});
+
+describe("a fold", () => {
+  const talk: EntryKind[] = ["user", "assistant", "user", "assistant", "user"];
+
+  it("keeps from where Pi proposes when all before that is observed", () => {
+    expect(kept(talk, { proposed: "e3", gap: 1000, observed: 2 })).toBe("e3");
+    expect(kept(talk, { proposed: "e3", gap: 1000, observed: 4 })).toBe("e3");
+  });
+
+  it("keeps what is unobserved before that too, if it is no more than the gap allows", () => {
+    expect(kept(talk, { proposed: "e3", gap: 200, observed: 0 })).toBe("e1");
+    expect(kept(talk, { proposed: "e3", gap: 199, observed: 0 })).toBe("e3");
+    expect(kept(talk, { proposed: "e3", gap: 300 })).toBe("e0");
+  });
+
+  it("keeps it also when Pi would keep nothing at all", () => {
+    expect(kept(talk, { proposed: "gone", gap: 200, observed: 2 })).toBe("e3");
+    expect(kept(talk, { proposed: "gone", gap: 199, observed: 2 })).toBe("gone");
+  });
+
+  it("does not bring back what an earlier compaction has cut", () => {
+    expect(kept(talk, { proposed: "e4", gap: 1000, cut: 2 })).toBe("e2");
+  });
+
+  it("keeps a tool result with its call, and the whole batch of one that is unobserved", () => {
+    const batch: EntryKind[] = ["user", "assistant", "toolResult", "toolResult", "assistant"];
+    expect(kept(batch, { proposed: "e3", gap: 200, observed: 4 })).toBe("e1");
+    expect(kept(batch, { proposed: "e3", gap: 199, observed: 4 })).toBe("e3");
+    expect(kept(batch, { proposed: "e4", gap: 300, observed: 2 })).toBe("e1");
+    expect(kept(batch, { proposed: "e4", gap: 299, observed: 2 })).toBe("e4");
+    // What is unobserved does not fit, the call of the proposed result does.
+    expect(kept(["user", ...batch], { proposed: "e4", gap: 200 })).toBe("e2");
   });
 });

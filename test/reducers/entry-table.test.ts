@@ -16,7 +16,8 @@ import { memoryId } from "../../src/reducers/memory-id.ts";
 import type { RecalledSource } from "../../src/reducers/recall.ts";
 import { readSessionFile } from "../../src/reducers/session-file.ts";
 import { sessionOfEntries } from "../../src/reducers/session-of-entries.ts";
-import { ENTRY_CASES, type EntryCase } from "../support/entry-cases.ts";
+import { ENTRY_CASES } from "../support/entry-cases.ts";
+import { once } from "../support/once.ts";
 
 /** One row of the table in docs/how-it-works.md. */
 interface Row {
@@ -41,20 +42,17 @@ describe("the table of entries in how-it-works.md", () => {
   });
 
   describe.each(ROWS)("$caseId", (row) => {
-    let given: EntryCase;
-    let entries: EntryLike[];
-    let about: EntryLike | undefined;
-
-    beforeAll(() => {
+    const session = once(() => {
       const build = ENTRY_CASES[row.caseId];
       if (!build) throw new Error(`no case ${row.caseId}`);
-      given = build(mkdtempSync(join(dir, `${row.caseId}-`)));
+      const given = build(mkdtempSync(join(dir, `${row.caseId}-`)));
       const leaf = given.leaf === undefined ? {} : { leaf: given.leaf };
-      entries = readSessionFile(readFileSync(given.file, "utf8"), leaf).entries;
-      about = entries.find(({ id }) => id === given.about);
+      const { entries } = readSessionFile(readFileSync(given.file, "utf8"), leaf);
+      return { given, entries, about: entries.find(({ id }) => id === given.about) };
     });
 
     it("is read as Pi reads it", () => {
+      const { given, entries } = session();
       // Before Pi opens the file, which rewrites an old one.
       const { all } = readSessionFile(readFileSync(given.file, "utf8"));
       const manager = SessionManager.open(given.file, dir);
@@ -64,20 +62,22 @@ describe("the table of entries in how-it-works.md", () => {
     });
 
     it(`counts: ${row.counts}, ${row.tokens}`, () => {
-      const { session } = sessionOfEntries(entries);
-      const at = positionOf(session.branch, given.about);
-      expect(isSourceAt(session.branch, at)).toBe(row.counts === "yes");
-      expect(at < 0 ? 0 : tokensAt(session.branch, at)).toBe(
+      const { given, entries } = session();
+      const { branch } = sessionOfEntries(entries).session;
+      const at = positionOf(branch, given.about);
+      expect(isSourceAt(branch, at)).toBe(row.counts === "yes");
+      expect(at < 0 ? 0 : tokensAt(branch, at)).toBe(
         row.tokens === "0" ? 0 : piTokens(asPi(entries), given.about),
       );
       if (row.tokens !== "0") expect(row.tokens).toMatch(/^Pi's estimate/);
     });
 
     it("counts what Pi's projection has as conversation, compactions aside", () => {
+      const { given, entries } = session();
       if (given.beyondPi) return expect(() => buildSessionProjection(asPi(entries))).toThrow();
-      const { session } = sessionOfEntries(entries);
+      const { branch } = sessionOfEntries(entries).session;
       const ours = entries.flatMap(({ id }, at) =>
-        isSourceAt(session.branch, at) ? [{ id, tokens: tokensAt(session.branch, at) }] : [],
+        isSourceAt(branch, at) ? [{ id, tokens: tokensAt(branch, at) }] : [],
       );
       expect(ours).toEqual(piSources(withoutCompactions(asPi(entries))));
       const kept = piSources(asPi(entries));
@@ -85,6 +85,7 @@ describe("the table of entries in how-it-works.md", () => {
     });
 
     it(`shows the observer: ${row.observer}`, () => {
+      const { given, entries } = session();
       const { text } = renderSources(entries, { maxTokens: 10_000 });
       const block = text
         .split(/\n\n(?=\[Source entry id: )/)
@@ -93,6 +94,7 @@ describe("the table of entries in how-it-works.md", () => {
     });
 
     it(`recalls: ${row.recall}`, () => {
+      const { given, entries, about } = session();
       const source = recallSource(entries, given.about);
       expect(describeRecall(source, row.observer)).toBe(row.recall);
       if (source.status === "missing") expect(about).toBeUndefined();
