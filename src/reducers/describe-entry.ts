@@ -56,13 +56,13 @@ export function isValidCutKind(kind: EntryKind): boolean {
   return CUT_KINDS.includes(kind);
 }
 
-const MESSAGE_KINDS: Readonly<Record<string, EntryKind>> = {
-  user: "user",
-  assistant: "assistant",
-  toolResult: "toolResult",
-  custom: "custom",
-  bashExecution: "bash",
-};
+const MESSAGE_KINDS: ReadonlyMap<unknown, EntryKind> = new Map([
+  ["user", "user"],
+  ["assistant", "assistant"],
+  ["toolResult", "toolResult"],
+  ["custom", "custom"],
+  ["bashExecution", "bash"],
+]);
 
 /** The kind of a conversation entry; undefined for the system prompt, hidden commands and anything unknown. */
 export function sourceKind(entry: EntryLike): EntryKind | undefined {
@@ -72,8 +72,7 @@ export function sourceKind(entry: EntryLike): EntryKind | undefined {
   if (entry.type !== "message") return undefined;
   const { role, excludeFromContext } = messageOf(entry);
   if (role === "bashExecution" && excludeFromContext) return undefined;
-  const name = textOf(role);
-  return Object.hasOwn(MESSAGE_KINDS, name) ? MESSAGE_KINDS[name] : undefined;
+  return MESSAGE_KINDS.get(role);
 }
 
 /** The message that Pi makes of an entry, as far as its token estimate goes. */

@@ -38,6 +38,7 @@ export function withRecordsReplaced<T extends Identified>(
 
 /** Where the record with this id stands, or `NOWHERE`. */
 export function placeOf(log: RecordLog<Identified>, id: string): number {
+  if (log.length === 0) return NOWHERE;
   const place = findPosition(log.shared.positions, id);
   return place !== undefined && place < log.length ? place : NOWHERE;
 }

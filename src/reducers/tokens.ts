@@ -42,10 +42,12 @@ function unitsOfMessage(message: Fields): number {
 }
 
 function unitsOfContent(content: unknown): number {
-  return unitsOfBlocks(content, ({ type, text }) => {
-    if (type === "image") return IMAGE_UNITS;
-    return type === "text" ? textOf(text).length : 0;
-  });
+  return unitsOfBlocks(content, unitsOfBlock);
+}
+
+function unitsOfBlock({ type, text }: Fields): number {
+  if (type === "image") return IMAGE_UNITS;
+  return type === "text" ? textOf(text).length : 0;
 }
 
 function unitsOfReply(block: Fields): number {
@@ -64,7 +66,9 @@ function unitsOfReply(block: Fields): number {
 function unitsOfBlocks(content: unknown, unitsOf: (block: Fields) => number): number {
   if (typeof content === "string") return content.length;
   if (!Array.isArray(content)) return 0;
-  return content.reduce<number>((sum, block) => sum + unitsOf(fieldsOf(block)), 0);
+  let units = 0;
+  for (let at = 0; at < content.length; at++) units += unitsOf(fieldsOf(content[at]));
+  return units;
 }
 
 function unitsOfJson(value: unknown): number {
