@@ -16,6 +16,8 @@ export interface WorkerRuns {
 
 export function createWorkerRuns(world: World): WorkerRuns {
   const windows = createLearntWindows();
+  /** What the observer read when it found nothing */
+  let foundEmpty: SessionState | undefined;
   const inFlight = new Map<string, (end: JobEnd) => void>();
 
   function start(command: StartRun): void {
@@ -34,8 +36,15 @@ export function createWorkerRuns(world: World): WorkerRuns {
     setImmediate(() => {
       if (!inFlight.has(runId)) return;
       const { session } = world.state();
-      runJob(world, command, windows, controller.signal).then(
-        (end) => inFlight.has(runId) && finish(appendRecords(world, end, session)),
+      const asked = isJudgedAnew(session, command, foundEmpty)
+        ? { ...command, emptyThroughId: null }
+        : command;
+      runJob(world, asked, windows, controller.signal).then(
+        (end) => {
+          if (!inFlight.has(runId)) return;
+          if (worker === "observer" && end.outcome === "empty") foundEmpty = session;
+          finish(appendRecords(world, end, session));
+        },
         (error: unknown) => finish(failedEnd(error)),
       );
     });
@@ -96,6 +105,20 @@ function holdsOn({ branch, ledger }: SessionState, { data }: LedgerEntry, read: 
       ? data.reflections.flatMap(({ supportingObservationIds }) => supportingObservationIds)
       : data.observationIds;
   return observe >= covered && ids.every((id) => recordById(ledger.observations, id) !== undefined);
+}
+
+/** Whether a range that the observer judged empty has had an entry put back since, which nobody has judged. */
+function isJudgedAnew(
+  { branch, ledger }: SessionState,
+  { worker, emptyThroughId }: StartRun,
+  foundEmpty: SessionState | undefined,
+): boolean {
+  return (
+    worker === "observer" &&
+    emptyThroughId !== null &&
+    foundEmpty !== undefined &&
+    standsAnew(branch, foundEmpty.branch, ledger.watermarks.observe, emptyThroughId)
+  );
 }
 
 /** Whether an entry after `covered` is a source on one branch and was none on the other, to which it is common. */

@@ -146,6 +146,27 @@ describe("a result", () => {
     expect(waiting("record_observations").prompt).toContain(omitted);
   });
 
+  it("of nothing does not stand for an entry that was put back since", async () => {
+    start({ observerChunkMaxTokens: 900 });
+    const hidden = pi.user(LONG);
+    pi.append({ type: "context_edit", targetId: hidden, replacement: null });
+    pi.user(LONG);
+    await turn();
+    waiting("record_observations").say("done");
+    await ticks();
+    pi.append({ type: "context_edit", targetId: hidden, replacement: { content: LONG } });
+    // More than one chunk: reading would go on behind what was judged.
+    for (let n = 0; n < 3; n++) pi.user(LONG);
+    await turn();
+    expect(waiting("record_observations").prompt).toContain(hidden);
+    // Judged again, it is not read for ever.
+    waiting("record_observations").say("done");
+    await ticks();
+    for (let n = 0; n < 4; n++) pi.user(LONG);
+    await turn();
+    expect(waiting("record_observations").prompt).not.toContain(hidden);
+  });
+
   it("stands when an entry that was read is omitted meanwhile", async () => {
     start();
     const said = pi.user(LONG);
