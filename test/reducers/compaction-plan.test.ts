@@ -68,6 +68,7 @@ describe("a fold", () => {
   it("keeps from where Pi proposes when all before that is observed", () => {
     expect(kept(talk, { proposed: "e3", gap: 1000, observed: 2 })).toBe("e3");
     expect(kept(talk, { proposed: "e3", gap: 1000, observed: 4 })).toBe("e3");
+    expect(kept(talk, { proposed: "e1", gap: 1000, observed: 2 })).toBe("e1");
   });
 
   it("keeps what is unobserved before that too, if it is no more than the gap allows", () => {

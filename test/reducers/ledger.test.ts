@@ -70,7 +70,7 @@ function fold(...facts: EntryFact[]) {
 
 describe("an observation", () => {
   it("is kept with its first source, its coverage and where its text is", () => {
-    const { ledger } = fold(observed("o1", "e2", "a:10@e2+e1", "b:20@gone", "c:5@gone+e0"));
+    const { ledger } = fold(observed("o1", "e2", "a:10@e2+e1", "b:20@gone", "c:5@e0+gone+e1"));
     expect(recordsOf(ledger.observations)).toEqual([
       { id: "a", tokens: 10, relevance: "high", firstSource: 1, covers: 2, entry: 4, index: 0 },
       { id: "b", tokens: 20, relevance: "high", firstSource: -1, covers: 2, entry: 4, index: 1 },
