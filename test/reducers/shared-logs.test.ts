@@ -7,7 +7,7 @@ import {
   recordById,
   recordsOf,
   withRecord,
-  withRecordReplaced,
+  withRecordsReplaced,
 } from "../../src/reducers/record-log.ts";
 
 describe("a log of records", () => {
@@ -33,7 +33,7 @@ describe("a log of records", () => {
   });
 
   it("has another record in the place of one without a change to the old log", () => {
-    const replaced = withRecordReplaced(left, { id: "x", n: 9 });
+    const replaced = withRecordsReplaced(left, new Map([["x", { id: "x", n: 9 }]]));
     expect(recordsOf(replaced).map(({ n }) => n)).toEqual([9, 2]);
     expect(recordsOf(left).map(({ n }) => n)).toEqual([1, 2]);
   });
