@@ -36,6 +36,8 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
     ...[
       "ledger",
       "branch",
+      "shared-logs",
+      "pi-cut",
       "compaction-plan",
       "ledger-entries",
       "chunk-headers",

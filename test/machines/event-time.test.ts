@@ -30,6 +30,7 @@ describe("an event's time", () => {
     ["another separator before the milliseconds", "2026-01-15T14:30:00:000Z"],
     ["another zone", "2026-01-15T14:30:00.000+"],
     ["more digits", "2026-01-15T14:30:00.0000Z"],
+    ["more after it", "2026-01-15T14:30:00.000Z."],
   ])("is not plain with %s", (_case, at) => {
     expect(plainTime("2026-01-15T14:30:00.000Z")).toBe(1_768_487_400_000);
     expect(plainTime(at)).toBeNaN();
