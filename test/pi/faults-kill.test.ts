@@ -63,6 +63,9 @@ async function talk(pi: PiProcess, said: () => number): Promise<void> {
   }
 }
 
+const FEWEST_BATCHES = 5;
+const MOST_BAYS = 5000;
+
 describe("kill -9 at random moments", () => {
   it("leaves a session that opens, with nothing observed twice, no range skipped and the clocks of a cold computation", {
     timeout: 900_000,
@@ -93,8 +96,11 @@ describe("kill -9 at random moments", () => {
         expect(await world.pi.sessionFile()).toBe(session);
         if (kill % CHECKED === 0) await expectColdClocks(world);
       }
-      await world.pi.prompt("Is every bay still there?");
-      await lanesAtRest(world.pi);
+      // On a busy machine few runs end before they are killed; there must be enough memory to look at.
+      do {
+        await world.pi.prompt(`What is in bay ${bay()}?`);
+        await lanesAtRest(world.pi);
+      } while (batchesIn(session).length <= FEWEST_BATCHES && bays < MOST_BAYS);
       await expectColdClocks(world);
       expectWholeMemory(world, session);
       expectNoErrors(world);
@@ -116,6 +122,13 @@ async function expectColdClocks(world: World): Promise<void> {
   const { activeObservations, reflections } = foldLedger(entries);
   expect(status).toMatch(
     new RegExp(`full +${activeObservations.length} active .*, ${reflections.length} reflection`),
+  );
+}
+
+/** The observer's ledger entries in a session file. */
+function batchesIn(session: string): unknown[] {
+  return parseSession(readFileSync(session, "utf8")).filter(
+    (entry) => "customType" in entry && entry.customType === OBSERVATIONS_RECORDED,
   );
 }
 
@@ -150,7 +163,7 @@ function expectWholeMemory({ model }: World, session: string): void {
     }
     covered = through;
   }
-  expect(batches).toBeGreaterThan(5);
+  expect(batches).toBeGreaterThan(FEWEST_BATCHES);
   const skipped = entries.filter(({ id }, at) => at <= covered && isSourceAt(branch, at) && !shown.has(id));
   expect(skipped).toEqual([]);
 }
