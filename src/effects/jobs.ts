@@ -102,13 +102,9 @@ const observe: Job = async (world, command, access, signal) => {
 };
 
 const reflect: Job = async (world, _command, access, signal) => {
-  const { input, throughId } = poolOf(world);
+  const { input, reflected, throughId } = poolOf(world);
   if (throughId === undefined || input.observations.length === 0)
     return { ...NOTHING_DONE, outcome: "empty" };
-  const { ledger } = world.state().session;
-  const reflected = selectFull(ledger).observations.filter(
-    ({ covers }) => covers <= ledger.watermarks.reflect,
-  ).length;
   const result = await runReflector({ ...input, reflected }, access, limitsFor(world, access, signal));
   return endOf(result, throughId, 0, {
     customType: REFLECTIONS_RECORDED,
@@ -145,12 +141,19 @@ export const JOBS: Readonly<Record<StartRun["worker"], Job>> = {
 };
 
 /** Active memory as the reflector and the dropper read it; it is covered as far as the observations are. */
-function poolOf(world: World): { input: PoolInput; throughId: string | undefined } {
+function poolOf(world: World): {
+  input: PoolInput;
+  /** How many of the observations a reflection takes into account already */
+  reflected: number;
+  throughId: string | undefined;
+} {
   const { branch, ledger } = world.state().session;
-  const { observations, reflections } = resolveSelection(selectFull(ledger), branch, world.lookup);
-  const { observe } = ledger.watermarks;
+  const selection = selectFull(ledger);
+  const { observations, reflections } = resolveSelection(selection, branch, world.lookup);
+  const { observe, reflect } = ledger.watermarks;
   return {
     input: { observations, reflections, coverage: coverageTiers(ledger) },
+    reflected: selection.observations.filter(({ covers }) => covers <= reflect).length,
     throughId: observe === NOWHERE ? undefined : idAt(branch, observe),
   };
 }

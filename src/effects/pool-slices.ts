@@ -1,4 +1,4 @@
-import { addUsage, noUsage } from "../machines/engine-state.ts";
+import { addUsage } from "../machines/engine-state.ts";
 import type { Observation, Reflection } from "../reducers/ledger-entries.ts";
 import type { CoverageTier } from "../reducers/pool.ts";
 import { excerpt } from "../reducers/sources.ts";
@@ -6,6 +6,7 @@ import { estimateTextTokens } from "../reducers/tokens.ts";
 import { STATEMENT_TOKENS } from "./prompts/prior-memory.ts";
 import {
   type ModelAccess,
+  newReport,
   runWorker,
   timeoutFailure,
   type WorkerLimits,
@@ -89,9 +90,7 @@ export async function runSlices<S>(
   limits: WorkerLimits,
 ): Promise<WorkerReport> {
   const endsAt = performance.now() + limits.timeoutMs;
-  let whole: WorkerReport = {
-    ...{ outcome: "completed", turns: 0, requests: 0, usage: noUsage(), asked: 0, capped: false },
-  };
+  let whole = newReport();
   for (const [index, slice] of slices.entries()) {
     const maxTurns = Math.ceil((limits.maxTurns - whole.turns) / (slices.length - index));
     if (maxTurns <= 0) return { ...whole, capped: true };

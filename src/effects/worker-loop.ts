@@ -76,8 +76,9 @@ const RETRY_FACTOR = 3;
 
 /**
  * Runs one worker: asks the model, answers its tool calls, and goes on until it replies without one, has had `maxTurns`
- * turns, or has no room in its window for another reply; the last two are no failure. A loop of our own on purpose: it is short, and the options of Pi's loop
- * have changed in ways that left workers without prompt and without cap (COMPLAINTS 1 and 2).
+ * turns, or has no room in its window for another reply; the last two are no failure. A loop of our own on purpose: it is
+ * short, and the options of Pi's loop have changed in ways that left workers without prompt and without cap (COMPLAINTS 1
+ * and 2).
  *
  * Never rejects, and ends at the deadline or at an abort even if the provider ignores both. A run that did not
  * complete has failed as a whole: what its tool accepted must not be used.
@@ -87,14 +88,7 @@ export async function runWorker(
   access: ModelAccess,
   limits: WorkerLimits,
 ): Promise<WorkerReport> {
-  const report: WorkerReport = {
-    outcome: "completed",
-    turns: 0,
-    requests: 0,
-    usage: noUsage(),
-    asked: 0,
-    capped: false,
-  };
+  const report = newReport();
   const controller = new AbortController();
   const ended = endFromOutside(limits, controller);
   try {
@@ -105,6 +99,11 @@ export async function runWorker(
     ended.cancel();
     controller.abort();
   }
+}
+
+/** Of a run that has not asked anything yet */
+export function newReport(): WorkerReport {
+  return { outcome: "completed", turns: 0, requests: 0, usage: noUsage(), asked: 0, capped: false };
 }
 
 type End = Pick<WorkerReport, "outcome" | "failure">;

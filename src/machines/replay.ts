@@ -133,8 +133,8 @@ export function* replay(
   lines: Iterable<RecordingLine>,
   { settings }: ReplayOptions = {},
 ): Generator<ReplayStep, ReplayReport> {
-  const { take, end } = createReplay();
   if (settings) return yield* replayUnder(settings, [...lines]);
+  const { take, end } = createReplay();
   for (const line of lines) {
     const step = take(line);
     if (step) yield step;

@@ -13,7 +13,7 @@ import {
   createColumn,
   createRangeColumn,
   createSpans,
-  lastAtMost,
+  lastAtMostOf,
   type RangeColumn,
   type Spans,
 } from "./columns.ts";
@@ -77,9 +77,11 @@ export interface Chronicle {
 /** A state kept for every so many events; those in between are worked out from it. */
 const CHECKPOINT_EVERY = 512;
 
+export function perLane<T>(make: (lane: LaneName) => T): Record<LaneName, T> {
+  return Object.fromEntries(LANES.map((lane) => [lane, make(lane)])) as Record<LaneName, T>;
+}
+
 export function createChronicle(store: EventStore): Chronicle {
-  const perLane = <T>(make: () => T) =>
-    Object.fromEntries(LANES.map((lane) => [lane, make()])) as Record<LaneName, T>;
   const at = createColumn("float64");
   const numbers = createColumn("float64");
   const types = createColumn("uint8");
@@ -134,7 +136,7 @@ export function createChronicle(store: EventStore): Chronicle {
   }
 
   function stateAt(index: number): EngineState {
-    const position = lastAtMost(checkpoints.indexes.length, (n) => checkpoints.indexes[n] ?? 0, index);
+    const position = lastAtMostOf(checkpoints.indexes, index);
     const from = checkpoints.indexes[position] ?? -1;
     const base = checkpoints.states[position] ?? initialState();
     return store.read(from + 1, index + 1).reduce(evolve, base);

@@ -95,24 +95,27 @@ function createExtremes(rows: Column, pick: (a: number, b: number) => number) {
 
 /** The last position whose value is not above `value`, in a rising list; -1 when all are above it. */
 export function lastAtMost(length: number, valueAt: (position: number) => number, value: number): number {
-  let low = 0;
-  let high = length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (valueAt(middle) <= value) low = middle + 1;
-    else high = middle;
-  }
-  return low - 1;
+  return firstWhere(length, (position) => valueAt(position) > value) - 1;
+}
+
+/** The same for a plain list. */
+export function lastAtMostOf(values: readonly number[], value: number): number {
+  return lastAtMost(values.length, (position) => values[position] ?? 0, value);
 }
 
 /** The first position whose value is not below `value`, in a rising list; its length when all are below it. */
 export function firstAtLeast(length: number, valueAt: (position: number) => number, value: number): number {
+  return firstWhere(length, (position) => valueAt(position) >= value);
+}
+
+/** The first position at which something holds that holds from there on; the length when it holds nowhere. */
+function firstWhere(length: number, holds: (position: number) => boolean): number {
   let low = 0;
   let high = length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (valueAt(middle) < value) low = middle + 1;
-    else high = middle;
+    if (holds(middle)) high = middle;
+    else low = middle + 1;
   }
   return low;
 }
@@ -132,8 +135,7 @@ export interface Spans<T> {
 export function createSpans<T>(): Spans<T> {
   const indexes: number[] = [];
   const values: T[] = [];
-  const positionOf = (index: number) =>
-    lastAtMost(indexes.length, (position) => indexes[position] ?? 0, index);
+  const positionOf = (index: number) => lastAtMostOf(indexes, index);
   return {
     indexes,
     values,

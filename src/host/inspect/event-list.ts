@@ -2,7 +2,7 @@ import { setImmediate as nextTick } from "node:timers/promises";
 import type { EngineEvent } from "../../machines/events.ts";
 import { LANES, type LaneName } from "../../machines/readings.ts";
 import type { Chronicle, EventStore } from "./chronicle.ts";
-import { lastAtMost } from "./columns.ts";
+import { lastAtMostOf } from "./columns.ts";
 import { decisionWords, EVENT_TYPES, eventWords } from "./event-words.ts";
 import type { EventPage, EventPosition, EventRow } from "./viewer-data.ts";
 
@@ -136,10 +136,7 @@ export function createEventList(chronicle: Chronicle, store: EventStore): EventL
     async positionOf(filter, index) {
       if (isAll(filter)) return { position: chronicle.length === 0 ? null : index, pending: false };
       const { indexes, scanned } = await search(filter);
-      const position = Math.max(
-        0,
-        lastAtMost(indexes.length, (n) => indexes[n] ?? 0, index),
-      );
+      const position = Math.max(0, lastAtMostOf(indexes, index));
       return { position: indexes.length === 0 ? null : position, pending: scanned <= index };
     },
     jump(lane, index, direction) {
@@ -164,7 +161,7 @@ function movesOneOf({ decisions }: Chronicle, index: number, lanes: readonly Lan
 }
 
 function neighbour(indexes: readonly number[], index: number, direction: 1 | -1): number | null {
-  const position = lastAtMost(indexes.length, (n) => indexes[n] ?? 0, direction > 0 ? index : index - 1);
+  const position = lastAtMostOf(indexes, direction > 0 ? index : index - 1);
   const found = direction > 0 ? indexes[position + 1] : indexes[position];
   return found ?? null;
 }

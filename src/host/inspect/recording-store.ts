@@ -1,7 +1,7 @@
 import type { EngineEvent } from "../../machines/events.ts";
 import { parseRecordingLine } from "../../machines/recording-line.ts";
 import type { EventStore } from "./chronicle.ts";
-import { createColumn, lastAtMost } from "./columns.ts";
+import { createColumn, lastAtMost, lastAtMostOf } from "./columns.ts";
 import type { RecordingFile } from "./recording-file.ts";
 import type { PlacedLine } from "./recording-lines.ts";
 
@@ -31,7 +31,7 @@ export function createRecordingStore(file: RecordingFile): RecordingStore {
   /** Calls back for each file that holds some of these events. */
   function eachPart(from: number, to: number, take: (part: number, from: number, to: number) => void): void {
     for (let at = from; at < to; ) {
-      const part = lastAtMost(firsts.length, (n) => firsts[n] ?? 0, at);
+      const part = lastAtMostOf(firsts, at);
       const end = Math.min(to, firsts[part + 1] ?? to);
       take(part, at, end);
       at = end;

@@ -1,6 +1,6 @@
 import { LANES, type LaneName } from "../../machines/readings.ts";
-import type { Chronicle, RunMark } from "./chronicle.ts";
-import { BLOCK, firstAtLeast, lastAtMost, type Spans } from "./columns.ts";
+import { type Chronicle, perLane, type RunMark } from "./chronicle.ts";
+import { BLOCK, firstAtLeast, lastAtMost, lastAtMostOf, type Spans } from "./columns.ts";
 import type { Axis, Timeline, TimelineRun } from "./viewer-data.ts";
 
 export interface TimelineQuery {
@@ -59,10 +59,6 @@ interface View {
   indexFrom: (x: number) => number;
 }
 
-function perLane<T>(make: (lane: LaneName) => T): Record<LaneName, T> {
-  return Object.fromEntries(LANES.map((lane) => [lane, make(lane)])) as Record<LaneName, T>;
-}
-
 const noLanes = () => perLane(() => []);
 const noClocks = () => ({ x: [], values: perLane(() => []), thresholds: perLane(() => []) });
 
@@ -82,10 +78,7 @@ function stateSpans(
   const spans: [number, number, string][] = [];
   /** The longest stretch of those in the span that is drawn last */
   let longest = 0;
-  const start = Math.max(
-    0,
-    lastAtMost(indexes.length, (n) => indexes[n] ?? 0, first),
-  );
+  const start = Math.max(0, lastAtMostOf(indexes, first));
   for (let n = start; n < indexes.length && (indexes[n] ?? 0) <= last; n++) {
     const x0 = Math.max(from, xOf(indexes[n] ?? 0));
     const next = indexes[n + 1];
