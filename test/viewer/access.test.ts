@@ -3,7 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ROOT } from "../support/run-cli.ts";
 import { type Inspected, startInspect } from "../support/run-inspect.ts";
-import { HAS_CHROMIUM, openChromium, openPage } from "./browser.ts";
+import { HAS_CHROMIUM, openChromium, openPage, settled } from "./browser.ts";
 
 const RECORDING = join(ROOT, "test/recordings/main-job.ndjson");
 
@@ -79,6 +79,7 @@ describe.skipIf(!HAS_CHROMIUM)(
     });
 
     it("opens its help as a dialog that takes the focus and gives it back", async () => {
+      await settled(page);
       await page.getByRole("button", { name: "Keys" }).focus();
       await page.keyboard.press("Enter");
       await page.getByRole("dialog", { name: "Keys" }).waitFor();

@@ -1,7 +1,11 @@
 import { existsSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Browser, chromium, type Page } from "playwright-core";
 
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+
+/** Up to how many milliseconds each of the server's answers comes late: shows which test does not wait for what it reads. */
+const LATE_MS = Number(process.env.VIEWER_LATE_MS ?? 0);
 
 /** Whether tests can have a real browser here. */
 export const HAS_CHROMIUM = existsSync(CHROMIUM);
@@ -38,7 +42,23 @@ export async function openPage(
   page.on("request", (request) => {
     if (new URL(request.url()).host !== new URL(address).host) complaints.push(`asked ${request.url()}`);
   });
+  if (LATE_MS > 0) {
+    await page.route("**/data/**", async (route) => {
+      await sleep(LATE_MS * Math.random());
+      await route.continue();
+    });
+  }
   await page.goto(address);
   await page.locator(".event-line").first().waitFor();
   return { page, complaints };
+}
+
+/** Resolves when the page shows what it has selected, its row among the events in sight. */
+export async function settled(page: Page): Promise<void> {
+  await page.locator(".panel[aria-busy=false]").waitFor();
+  await page.waitForFunction(() => {
+    const row = document.querySelector(".scroller li.selected")?.getBoundingClientRect();
+    const sight = document.querySelector(".scroller")?.getBoundingClientRect();
+    return row && sight && row.top >= sight.top && row.bottom <= sight.bottom;
+  });
 }

@@ -5,7 +5,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ROOT } from "../support/run-cli.ts";
 import { type Inspected, startInspect } from "../support/run-inspect.ts";
-import { HAS_CHROMIUM, openChromium, openPage } from "./browser.ts";
+import { HAS_CHROMIUM, openChromium, openPage, settled } from "./browser.ts";
 
 const LINES = readFileSync(join(ROOT, "test/recordings/main-job.ndjson"), "utf8").trimEnd().split("\n");
 /** Lines up to the 20th, the 40th and the last event, and the numbers of these */
@@ -57,6 +57,7 @@ describe.skipIf(!HAS_CHROMIUM)("a recording that another Pi is writing", { timeo
   it("leaves a user alone who looks at something else, and goes on when asked to", async () => {
     await page.keyboard.press("p");
     await page.getByRole("button", { name: "follow", pressed: false }).waitFor();
+    await settled(page);
     const stays = (await page.locator(".event-line strong").textContent()) ?? "";
     const scrolled = await page.locator(".scroller").evaluate(({ scrollTop }) => scrollTop);
     appendFileSync(file, `${END.text.slice(LATER.text.length + 1)}\n`);
@@ -69,14 +70,18 @@ describe.skipIf(!HAS_CHROMIUM)("a recording that another Pi is writing", { timeo
   });
 
   it("does not pull a user back who scrolls the events", async () => {
+    await page.keyboard.press("f");
+    await page.getByRole("button", { name: "following", pressed: true }).waitFor();
+    await settled(page);
     await page.locator(".scroller").hover();
     await page.mouse.wheel(0, -300);
     await page.getByRole("button", { name: "follow", pressed: false }).waitFor();
     await shows(END.number);
-    await page.keyboard.press("f");
   });
 
   it("follows again after it was loaded anew, and keeps a chosen event", async () => {
+    await page.keyboard.press("f");
+    await page.getByRole("button", { name: "following", pressed: true }).waitFor();
     await page.reload();
     await page.getByRole("button", { name: "following", pressed: true }).waitFor();
     await page.keyboard.press("ArrowLeft");

@@ -4,7 +4,7 @@ import { type InspectServer, startInspectServer } from "../../src/host/inspect/i
 import { loadViewer } from "../../src/host/inspect/viewer-files.ts";
 import { lanesAtRest, openWorld, prose, SMALL } from "../pi/harness.ts";
 import { readRecording, writeLargeRecording } from "../support/recording-file.ts";
-import { HAS_CHROMIUM, openChromium, openPage } from "./browser.ts";
+import { HAS_CHROMIUM, openChromium, openPage, settled } from "./browser.ts";
 
 const LIVE_TURNS = 20;
 const SETTINGS = { observeAfterTokens: 2000, reflectAfterTokens: 5000, compactAfterTokens: 9000 };
@@ -51,7 +51,8 @@ describe.skipIf(!HAS_CHROMIUM)("the viewer in a real browser", { timeout: 90_000
 
     it("shows the last event, the lanes and the rows in sight only", async () => {
       expect(await page.locator("header").textContent()).toMatch(/30,0\d\d events/);
-      expect(await stretches(page)).toBeGreaterThan(20);
+      await settled(page);
+      await expect.poll(() => stretches(page)).toBeGreaterThan(20);
       expect(await page.locator(".scroller li").count()).toBeLessThan(80);
       expect(await page.locator(".clocks canvas").count()).toBe(1);
       expect(await page.locator(".scroller li.selected").count()).toBe(1);
@@ -139,7 +140,8 @@ describe.skipIf(!HAS_CHROMIUM)("the viewer in a real browser", { timeout: 90_000
         () => Number(document.querySelector(".event-line strong")?.textContent?.slice(1)) > 5,
       );
       await page.keyboard.press(" ");
-      await page.waitForTimeout(300);
+      await page.getByRole("button", { name: "Play" }).waitFor();
+      await settled(page);
       const stopped = await number(page);
       await page.waitForTimeout(500);
       expect(await number(page)).toBe(stopped);
@@ -194,7 +196,7 @@ describe.skipIf(!HAS_CHROMIUM)("the viewer in a real browser", { timeout: 90_000
       };
       expect(count).toBeGreaterThan(LIVE_TURNS * 3);
       await shows(page, `#${count.toLocaleString("en-US")}`);
-      expect(await page.locator(".run.outcome-recorded").count()).toBeGreaterThan(2);
+      await expect.poll(() => page.locator(".run.outcome-recorded").count()).toBeGreaterThan(2);
       await page.keyboard.press("y");
       await page.locator(".memory .lines p").first().waitFor();
       expect(complaints).toEqual([]);

@@ -15,6 +15,7 @@ import {
   following,
   grows,
   helpShown,
+  isBusy,
   overview,
   type Panel,
   panel,
@@ -37,7 +38,7 @@ export function App() {
       <Transport />
       <main>
         <EventsPanel />
-        <section class="panel" aria-label="Selected event">
+        <section class="panel" aria-label="Selected event" aria-busy={isBusy.value}>
           <Tabs />
           {panel.value === "moment" && <MomentPanel />}
           {panel.value === "charts" && <ChartsPanel />}

@@ -49,6 +49,9 @@ export const count = computed(() => overview.value?.count ?? 0);
 /** More events may come */
 export const grows = computed(() => overview.value?.complete === false);
 
+/** What is shown of the selected event is still that of another one */
+export const isBusy = computed(() => moment.value?.row.index !== selected.value);
+
 export function fail(error: unknown): void {
   failure.value = error instanceof Error ? error.message : String(error);
 }
