@@ -44,7 +44,6 @@ export function isCalm(
     state.session.branch.edits !== now.session.branch.edits ||
     state.settings !== now.settings ||
     state.contextWindow !== now.contextWindow ||
-    state.agentIdle !== now.agentIdle ||
     totalOf(now) >= until
   ) {
     return false;
@@ -62,8 +61,8 @@ function listensTo({ states }: Standing, lane: LaneName, as: Wake["as"]): boolea
 }
 
 /**
- * Whether a lane would react after `more` source tokens. Below a threshold its guards do not care how many there are,
- * so what they say of the last number before it they say of all.
+ * Whether a lane would react after `more` source tokens. Below a threshold its guards care neither how many there are nor
+ * whether the agent is at work, so what they say of the last number before it they say of all.
  */
 function wouldReact(
   { states, contexts }: Standing,

@@ -1,8 +1,9 @@
 import type { Settings } from "../reducers/settings.ts";
 import type { Step } from "./engine.ts";
 import type { EngineEvent } from "./events.ts";
+import { type Line, lineOf, lineText } from "./line.ts";
 import type { Keyframe, RecordingLine } from "./recording.ts";
-import { isDecision, parseRecordingLine } from "./recording-line.ts";
+import { isDecision, readRecordingLine } from "./recording-line.ts";
 import { createVerifier, type Verification } from "./replay-verify.ts";
 import { createRecordingSimulation } from "./simulated-recording.ts";
 import { createStepper, type Stepper } from "./stepper.ts";
@@ -32,8 +33,11 @@ export interface ReplayReport {
 export interface Replay {
   /** Takes the next line; gives what it did when it is an event. Throws what a reducer or a machine throws. */
   take(line: RecordingLine): ReplayStep | undefined;
-  /** The same for a line as it is written. Throws `RecordingLineError` for one that cannot be read. */
-  read(text: string): ReplayStep | undefined;
+  /**
+   * The same for a line as it is written, or as it stands in a piece of a file. Throws `RecordingLineError` for one that
+   * cannot be read.
+   */
+  read(line: string | Line): ReplayStep | undefined;
   /** Says that there was a line which could not be read. */
   lostLine(): void;
   /** What was found so far */
@@ -101,10 +105,11 @@ export function createReplay(): Replay {
   return {
     take,
     report,
-    read(text) {
+    read(written) {
+      const line = typeof written === "string" ? lineOf(written) : written;
       // Most decisions are what they should be, to the letter.
-      if (isDecision(text) && verifier.isAsWritten(text)) return undefined;
-      return take(parseRecordingLine(text));
+      if (isDecision(line) && verifier.isAsWritten(lineText(line))) return undefined;
+      return take(readRecordingLine(line));
     },
     lostLine: () => verifier.lostLine(),
     end({ truncated = false } = {}) {

@@ -1,5 +1,5 @@
 import { ENTRY_KINDS, type EntryFact, type EntryKind } from "./entry-fact.ts";
-import { findPosition, indexNewIds, indexPositions, type PositionIndex } from "./position-index.ts";
+import { findPosition, indexPositions, type PositionIndex } from "./position-index.ts";
 
 /**
  * The current branch as positions: which entry stands where, and how many source tokens lie before it.
@@ -46,10 +46,7 @@ export function emptyBranch(): Branch {
 export function extendBranch(branch: Branch, fact: EntryFact): Branch {
   const log =
     branch.log.ids.length === branch.length || isNextRow(branch, fact) ? branch.log : copyLog(branch);
-  if (log.ids.length === branch.length) {
-    pushRow(log, fact);
-    indexNewIds(log.positions);
-  }
+  if (log.ids.length === branch.length) pushRow(log, fact);
   const extended: Branch = { length: branch.length + 1, log, edits: branch.edits };
   return fact.edit ? withEdit(extended, fact.edit) : extended;
 }
@@ -70,15 +67,12 @@ export function branchOf(facts: readonly EntryFact[]): Branch {
   for (const fact of facts) {
     pushRow(log, fact);
     if (!fact.edit) continue;
-    indexNewIds(log.positions);
     const edit = newEdit({ length: log.ids.length, log, edits: [] }, fact.edit);
     if (edit) edits.set(edit.position, edit);
   }
-  indexNewIds(log.positions);
   return { length: log.ids.length, log, edits: summedUp([...edits.values()], log) };
 }
 
-/** Its id is not found until it is indexed. */
 function pushRow(log: BranchLog, fact: EntryFact): void {
   const position = log.ids.length;
   log.ids.push(fact.id);

@@ -1,5 +1,5 @@
 import { NOWHERE } from "./branch.ts";
-import { findPosition, indexNewIds, indexPositions, type PositionIndex } from "./position-index.ts";
+import { findPosition, indexPositions, type PositionIndex } from "./position-index.ts";
 
 /**
  * Memory records in the order of recording, found by id. An immutable value whose versions share one append-only list, as
@@ -24,7 +24,6 @@ export function withRecord<T extends Identified>(log: RecordLog<T>, record: T): 
   const { shared, length } = log.shared.records.length === log.length ? log : logOf(recordsOf(log));
   shared.records.push(record);
   shared.ids.push(record.id);
-  indexNewIds(shared.positions);
   return { shared, length: length + 1 };
 }
 

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { type Calm, calmAfter, isCalm } from "../../src/machines/calm.ts";
 import type { EngineState } from "../../src/machines/engine-state.ts";
+import { isOpenTo } from "../../src/machines/gate.ts";
+import { type LaneEvent, OPENINGS } from "../../src/machines/lane-openings.ts";
 import { readLanes } from "../../src/machines/lanes.ts";
 import type { Wake } from "../../src/machines/scheduler.ts";
 import type { Settings } from "../../src/reducers/settings.ts";
@@ -58,6 +60,26 @@ describe("calm", () => {
     expect(calmAfter(engine.state, engine.standing, atThreshold)).toBeUndefined();
   });
 
+  it("lasts whether the agent is at work or not, since no lane asks for that below its threshold", () => {
+    const { staysSo } = talk();
+    expect(staysSo({ agentIdle: true })).toBe(true);
+    expect(staysSo({ agentIdle: false })).toBe(true);
+    const { s } = talk();
+    const { compaction } = readLanes(s.engine.state, s.engine.standing.states, 0);
+    const context = s.engine.standing.contexts.compaction;
+    for (const triggered of [false, true]) {
+      for (const openings of OPENINGS.compaction.values()) {
+        const [idle, busy] = [true, false].map((agentIdle) =>
+          isOpenTo(openings, { ...context, triggered }, {
+            type: "reading",
+            reading: { ...compaction, agentIdle },
+          } as LaneEvent),
+        );
+        expect(idle).toBe(busy);
+      }
+    }
+  });
+
   it("leaves lanes aside that listen to no reading", () => {
     const s = schedule(settings);
     s.turn(1500);
@@ -71,7 +93,6 @@ describe("calm", () => {
     expect(staysSo()).toBe(true);
     expect(staysSo({ settings: { ...state.settings } })).toBe(false);
     expect(staysSo({ contextWindow: 1000 })).toBe(false);
-    expect(staysSo({ agentIdle: !state.agentIdle })).toBe(false);
     const { branch, ledger } = state.session;
     expect(staysSo({ session: { ...state.session, ledger: { ...ledger } } })).toBe(false);
     expect(

@@ -2,7 +2,13 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { eventTime } from "../../src/machines/event-time.ts";
 import { EngineEventSchema } from "../../src/machines/events.ts";
-import { parseRecordingLine, RecordingLineError } from "../../src/machines/recording-line.ts";
+import type { Line } from "../../src/machines/line.ts";
+import { readPlainEvent } from "../../src/machines/plain-event.ts";
+import {
+  parseRecordingLine,
+  RecordingLineError,
+  readRecordingLine,
+} from "../../src/machines/recording-line.ts";
 import { ENTRY_KINDS } from "../../src/reducers/entry-fact.ts";
 import { largeRecording } from "../support/large-recording.ts";
 
@@ -32,14 +38,33 @@ const event = fc
   })
   .map(({ seq, at, body }) => ({ v: 1, seq, at, ...body }));
 
+/** A line among others, as a file has it */
+function among(text: string, before: string, after: string): Line {
+  const whole = `${before}\n${text}\n${after}`;
+  const isAscii = [...whole].every((character) => character <= "\x7f");
+  const piece = { text: whole, ...(isAscii && { ascii: new TextEncoder().encode(whole) }) };
+  const start = before.length + 1;
+  return { piece, start, end: start + text.length };
+}
+
+const neighbour = fc.oneof(
+  event.map((value) => JSON.stringify(value)),
+  fc.string({ maxLength: 5 }),
+);
+
 describe("a line of a recording", () => {
   it("reads as its schema has it, whichever way it is read", () => {
     fc.assert(
-      fc.property(event, (value) => {
+      fc.property(event, neighbour, neighbour, (value, before, after) => {
         const text = JSON.stringify(value);
         const checked = EngineEventSchema.safeParse(JSON.parse(text));
-        if (checked.success) expect(parseRecordingLine(text)).toEqual(checked.data);
-        else expect(() => parseRecordingLine(text)).toThrow(RecordingLineError);
+        for (const read of [
+          () => parseRecordingLine(text),
+          () => readRecordingLine(among(text, before, after)),
+        ]) {
+          if (checked.success) expect(read()).toEqual(checked.data);
+          else expect(read).toThrow(RecordingLineError);
+        }
       }),
       { numRuns: 1000 },
     );
@@ -51,7 +76,7 @@ describe("a line of a recording", () => {
       by: fc.string({ maxLength: 1 }),
     });
     fc.assert(
-      fc.property(event, edit, (value, { where, by }) => {
+      fc.property(event, edit, neighbour, (value, { where, by }, after) => {
         const text = JSON.stringify(value);
         const place = Math.floor(where * text.length);
         const edited = text.slice(0, place) + by + text.slice(place + 1);
@@ -63,7 +88,7 @@ describe("a line of a recording", () => {
         }
         let read: unknown;
         try {
-          read = parseRecordingLine(edited);
+          read = readRecordingLine(among(edited, "", after));
         } catch (error) {
           expect(error).toBeInstanceOf(RecordingLineError);
         }
@@ -71,6 +96,14 @@ describe("a line of a recording", () => {
       }),
       { numRuns: 3000 },
     );
+  });
+
+  it("is read off its bytes when it is one of the frequent events", () => {
+    const lines = [...largeRecording({ events: 500, tokensPerEntry: 10 })];
+    const read = lines.map((line) => readPlainEvent(among(JSON.stringify(line), "", "")));
+    const isRead = (event: unknown) => event !== undefined;
+    expect(read.filter(isRead).length).toBeGreaterThan(0.95 * lines.length);
+    expect(read.filter(isRead)).toEqual(lines.filter((_, index) => isRead(read[index])));
   });
 
   it("comes back from what is written of a whole recording", () => {

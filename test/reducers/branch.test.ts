@@ -101,7 +101,7 @@ describe("a branch", () => {
     for (const branch of both([...facts, say("e7", 1)])) {
       expect(facts.map(({ id }) => positionOf(branch, id))).toEqual(facts.map((_, n) => n));
       expect(positionOf(branch, "e500")).toBe(-1);
-      expect(branch.log.positions.slots.length).toBe(1024);
+      expect(branch.log.positions.slots.length).toBe(2 * 1024);
     }
   });
 });

@@ -1,5 +1,6 @@
 import { createReadStream, type Stats, statSync } from "node:fs";
-import { StringDecoder } from "node:string_decoder";
+import type { Line } from "../../machines/line.ts";
+import { createLineSplitter } from "../line-splitter.ts";
 import { UsageError } from "./io.ts";
 
 /** Where lines come from. */
@@ -13,7 +14,7 @@ export interface Input {
 }
 
 export interface LineBatch {
-  lines: string[];
+  lines: Line[];
   /** Number of the first of them, counted from 1 */
   first: number;
   /** Bytes read so far */
@@ -75,23 +76,19 @@ function standardInput(twice: boolean): Input {
 }
 
 async function* batchesOf(stream: AsyncIterable<Buffer>, file: string): AsyncGenerator<LineBatch> {
-  const decoder = new StringDecoder("utf8");
-  let rest = "";
+  const splitter = createLineSplitter();
   let first = 1;
   let bytes = 0;
   try {
     for await (const chunk of stream) {
       bytes += chunk.length;
-      const text = rest + decoder.write(chunk);
-      // A byte order mark is no part of the first line.
-      const lines = (bytes === chunk.length && text.startsWith("\uFEFF") ? text.slice(1) : text).split("\n");
-      rest = lines.pop() ?? "";
+      const lines = splitter.take(chunk);
       if (lines.length > 0) yield { lines, first, bytes, endsOpen: false };
       first += lines.length;
     }
   } catch (error) {
     throw unreadable(file, error);
   }
-  rest += decoder.end();
-  if (rest !== "") yield { lines: [rest], first, bytes, endsOpen: true };
+  const lines = splitter.takeRest();
+  if (lines.length > 0) yield { lines, first, bytes, endsOpen: true };
 }

@@ -1,4 +1,5 @@
-import { isDecision, parseRecordingLine } from "../../machines/recording-line.ts";
+import type { Line } from "../../machines/line.ts";
+import { isDecision, readRecordingLine } from "../../machines/recording-line.ts";
 import { createReplay, type ReplayStep } from "../../machines/replay.ts";
 import type { Verification } from "../../machines/replay-verify.ts";
 import { createRecordingSimulation } from "../../machines/simulated-recording.ts";
@@ -70,7 +71,7 @@ async function runRecording(
   const { verification } = report;
   const hands = {
     onLost: lostLine,
-    read(line: string) {
+    read(line: Line) {
       const step = read(line);
       if (untilDifference && verification.difference) return false;
       return step === undefined || onStep(step);
@@ -98,7 +99,7 @@ async function runSimulation(
   };
   const hands = {
     onLost: () => {},
-    read: (line: string) => isDecision(line) || simulation.take(parseRecordingLine(line)).every(show),
+    read: (line: Line) => isDecision(line) || simulation.take(readRecordingLine(line)).every(show),
   };
   const goesOn = await goThrough(source, io, reading, hands, () => events);
   if (goesOn) simulation.finish().every(show);
@@ -115,7 +116,7 @@ export async function measureWorkers(
   const { read, lostLine, report, end } = createReplay();
   const hands = {
     onLost: lostLine,
-    read(line: string) {
+    read(line: Line) {
       const step = read(line);
       if (step) statistics.take(step);
       return true;

@@ -1,3 +1,4 @@
+import { isBlank, type Line, lineText } from "../../machines/line.ts";
 import { RecordingLineError } from "../../machines/recording-line.ts";
 import { readSessionFile, type SessionFile, SessionFileError } from "../../reducers/session-file.ts";
 import { type Input, type LineBatch, openInput } from "./input.ts";
@@ -90,13 +91,13 @@ export async function openSession(file: string, leaf: string | undefined): Promi
 /** Goes by the first line that is JSON; the rest may hold anything. */
 function isSession({ lines, first }: LineBatch, file: string): boolean {
   for (const line of lines) {
-    const value = tryJson(line);
+    const value = tryJson(lineText(line));
     if (typeof value !== "object" || value === null) continue;
     const { type, v } = value as { type?: unknown; v?: unknown };
     if (type === "session") return true;
     if (v !== undefined || type === "header" || type === "keyframe" || type === "decision") return false;
   }
-  const nonBlank = lines.findIndex((line) => line.trim() !== "");
+  const nonBlank = lines.findIndex((line) => !isBlank(line));
   throw new UsageError(
     `${file}, line ${first + Math.max(0, nonBlank)}: neither a Pi session nor a recording`,
   );
@@ -104,7 +105,7 @@ function isSession({ lines, first }: LineBatch, file: string): boolean {
 
 function tryJson(text: string): unknown {
   try {
-    return JSON.parse(text.replace(/^\uFEFF/, ""));
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
@@ -118,7 +119,7 @@ async function* rejoin(first: LineBatch, rest: AsyncGenerator<LineBatch>): Async
 async function textOf(first: LineBatch, rest: AsyncGenerator<LineBatch>): Promise<string> {
   const parts: string[] = [];
   for await (const { lines, endsOpen } of rejoin(first, rest))
-    parts.push(lines.join("\n"), endsOpen ? "" : "\n");
+    parts.push(lines.map(lineText).join("\n"), endsOpen ? "" : "\n");
   return parts.join("");
 }
 
@@ -141,10 +142,9 @@ function sessionSource(input: Input, text: string, leaf: string | undefined): Se
 export function readBatch(
   { lines, first, endsOpen }: LineBatch,
   reading: Reading,
-  { read, onLost }: { read: (line: string) => boolean; onLost: () => void },
+  { read, onLost }: { read: (line: Line) => boolean; onLost: () => void },
 ): boolean {
-  for (let index = 0; index < lines.length; index++) {
-    const line = lines[index] ?? "";
+  for (const [index, line] of lines.entries()) {
     if (isBlank(line)) continue;
     try {
       if (!read(line)) return false;
@@ -158,10 +158,4 @@ export function readBatch(
     }
   }
   return true;
-}
-
-const SPACE = 32;
-
-function isBlank(line: string): boolean {
-  return line === "" || (line.charCodeAt(0) <= SPACE && line.trim() === "");
 }

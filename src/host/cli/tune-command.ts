@@ -1,7 +1,8 @@
 import Table from "cli-table3";
 import { Command, InvalidArgumentError } from "commander";
 import { z } from "zod";
-import { isDecision, parseRecordingLine } from "../../machines/recording-line.ts";
+import type { Line } from "../../machines/line.ts";
+import { isDecision, readRecordingLine } from "../../machines/recording-line.ts";
 import { createReplay } from "../../machines/replay.ts";
 import { createTune, gridOf, type TuneRow } from "../../machines/tune.ts";
 import { createRunStatistics, type Price, type RunStatistics } from "../../machines/worker-model.ts";
@@ -110,7 +111,7 @@ async function tune(io: Io, files: readonly string[], options: TuneOptions): Pro
     if (source.kind === "session") schedules.takeSession(source.session.entries);
     else {
       await eachLine(io, source, (line) => {
-        if (!isDecision(line)) schedules.takeLine(parseRecordingLine(line));
+        if (!isDecision(line)) schedules.takeLine(readRecordingLine(line));
       });
     }
   }
@@ -146,7 +147,7 @@ async function measure(io: Io, source: ReplaySource, statistics: RunStatistics):
 async function eachLine(
   io: Io,
   source: ReplaySource & { kind: "recording" },
-  take: (line: string) => void,
+  take: (line: Line) => void,
 ): Promise<ReturnType<typeof newReading>> {
   const reading = newReading();
   for await (const batch of source.batches()) {

@@ -1,13 +1,15 @@
 import { basename } from "node:path";
+import { isBlank } from "../../machines/line.ts";
 import { RecordingLineError } from "../../machines/recording-line.ts";
 import { createReplay } from "../../machines/replay.ts";
+import type { PlacedLine } from "../line-splitter.ts";
 import { createChronicle } from "./chronicle.ts";
 import { growthOf } from "./data-answers.ts";
 import { createEventList } from "./event-list.ts";
 import { createGrowth } from "./growth.ts";
 import type { InspectSource } from "./inspect-source.ts";
 import { openRecordingFile } from "./recording-file.ts";
-import { linesOf, type PlacedLine } from "./recording-lines.ts";
+import { linesOf } from "./recording-lines.ts";
 import { createRecordingStore } from "./recording-store.ts";
 import { streamRecording } from "./recording-stream.ts";
 
@@ -43,10 +45,10 @@ export async function openRecordingSource(path: string): Promise<InspectSource> 
   }
 
   function take(part: number, line: PlacedLine, number: number): void {
-    if (line.text.trim() === "") return;
+    if (isBlank(line)) return;
     let step: ReturnType<typeof replay.read>;
     try {
-      step = replay.read(line.text);
+      step = replay.read(line);
     } catch (error) {
       if (!(error instanceof RecordingLineError)) throw error;
       replay.lostLine();

@@ -1,9 +1,9 @@
 import type { EngineEvent } from "../../machines/events.ts";
 import { parseRecordingLine } from "../../machines/recording-line.ts";
+import type { PlacedLine } from "../line-splitter.ts";
 import type { EventStore } from "./chronicle.ts";
 import { createColumn, lastAtMost, lastAtMostOf } from "./columns.ts";
 import type { RecordingFile } from "./recording-file.ts";
-import type { PlacedLine } from "./recording-lines.ts";
 
 /** Leaves the events on disk and knows where they are. */
 export interface RecordingStore extends EventStore {

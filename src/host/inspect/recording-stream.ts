@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createInspectorFeed } from "../../effects/inspector-feed.ts";
 import { createEngine, type Engine } from "../../machines/engine.ts";
+import { isBlank, type Line } from "../../machines/line.ts";
 import type { Keyframe, RecordingLine } from "../../machines/recording.ts";
-import { isDecision, parseRecordingLine } from "../../machines/recording-line.ts";
+import { isDecision, readRecordingLine } from "../../machines/recording-line.ts";
 import type { MessageWriter } from "./inspect-source.ts";
 import type { RecordingFile } from "./recording-file.ts";
 import { linesOf } from "./recording-lines.ts";
@@ -29,10 +30,10 @@ export async function streamRecording(
     return opened;
   };
   for await (const { lines } of linesOf(file, signal)) {
-    for (const { text } of lines) {
+    for (const written of lines) {
       while (writer.isFull() && !signal.aborted) await sleep(WAIT_MS);
       if (signal.aborted) break;
-      const line = readable(text);
+      const line = readable(written);
       if (!line || line.type === "decision") continue;
       if (line.type === "header" || line.type === "keyframe") {
         engine?.stop();
@@ -47,10 +48,10 @@ export async function streamRecording(
   engine?.stop();
 }
 
-function readable(text: string): RecordingLine | undefined {
-  if (text.trim() === "" || isDecision(text)) return undefined;
+function readable(line: Line): RecordingLine | undefined {
+  if (isBlank(line) || isDecision(line)) return undefined;
   try {
-    return parseRecordingLine(text);
+    return readRecordingLine(line);
   } catch {
     return undefined;
   }
