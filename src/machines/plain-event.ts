@@ -97,10 +97,11 @@ function isInMinute(start: number): boolean {
 }
 
 const ID = bytesOf('{"id":"');
+const KIND = bytesOf('","kind":"');
 const SOURCE_END = bytesOf(',"source":true}');
 const KINDS: readonly (readonly [EntryKind, Uint8Array])[] = ENTRY_KINDS.map((kind) => [
   kind,
-  bytesOf(`","kind":"${kind}","tokens":`),
+  bytesOf(`${kind}","tokens":`),
 ]);
 
 /** Facts that are nothing but id, kind, tokens and perhaps `source`, up to the end of the event. */
@@ -120,6 +121,7 @@ function readPlainFact(): EntryFact | undefined {
   const idStart = cursor.at;
   skipId();
   const idEnd = cursor.at;
+  if (!skip(KIND)) return undefined;
   const kind = readKind();
   if (kind === undefined || !readNumber()) return undefined;
   const id = ownCopy(idStart, idEnd);
