@@ -36,6 +36,7 @@ export function measureSession(name: string, manager: SessionManager): SessionFi
   const cut = manager.getBranch().at(-Math.min(100, Math.floor(entries / 2)))?.id ?? "";
   const hookEvent = {
     preparation: { firstKeptEntryId: cut, tokensBefore: 0 },
+    branchEntries: manager.getBranch(),
     reason: "manual",
   } as Parameters<typeof session.beforeCompact>[0];
   const hook = medianMs(() => session.beforeCompact(hookEvent), slow);

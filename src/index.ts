@@ -143,9 +143,9 @@ export function planCompaction(
   firstKeptEntryId: string,
   settings: Partial<CompactionSettings> = {},
 ): CompactionPlan | undefined {
-  const { session, lookup } = sessionOfEntries(entries);
+  const { session } = sessionOfEntries(entries);
   const all = { ...DEFAULT_SETTINGS, ...settings };
-  return planFold(session.branch, session.ledger, firstKeptEntryId, all, lookup);
+  return planFold(session.branch, session.ledger, firstKeptEntryId, all, (position) => entries[position]);
 }
 
 /**

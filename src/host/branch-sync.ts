@@ -1,7 +1,8 @@
-import { NOWHERE, positionOf, tipOf } from "../reducers/branch.ts";
+import { type Branch, idAt, NOWHERE, positionOf, tipOf } from "../reducers/branch.ts";
 import { describeEntry } from "../reducers/describe-entry.ts";
 import { type EntryLike, type EntryLookup, textOf } from "../reducers/entry.ts";
 import type { EntryFact } from "../reducers/entry-fact.ts";
+import { type EntryAt, entriesOf } from "../reducers/memory-content.ts";
 import type { SessionState } from "../reducers/session-state.ts";
 
 /** The part of Pi's session manager that finding out about new entries needs. */
@@ -56,6 +57,22 @@ export function describeThrough(source: BranchSource, tip: string | null): Entry
     id = entry.parentId ?? null;
   }
   return describeAll(entries.reverse(), source);
+}
+
+/**
+ * The entries of a branch, for a compaction: Pi hands them over, so that most need not be looked up by id, which takes
+ * twice the time. What is missing there, or is another entry by now, is looked up all the same.
+ */
+export function entriesAmong(
+  handed: readonly EntryLike[] | undefined,
+  branch: Branch,
+  lookup: EntryLookup,
+): EntryAt {
+  const lookedUp = entriesOf(branch, lookup);
+  return (position) => {
+    const entry = handed?.[position];
+    return entry && entry.id === idAt(branch, position) ? entry : lookedUp(position);
+  };
 }
 
 function describeAll(entries: readonly EntryLike[], source: BranchSource): EntryFact[] {

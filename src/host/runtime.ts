@@ -13,7 +13,7 @@ import { type EngineEvent, EVENT_VERSION, type Unstamped } from "../machines/eve
 import { planFold } from "../reducers/compaction-plan.ts";
 import type { EntryLookup } from "../reducers/entry.ts";
 import { recallFrom, renderRecall } from "../reducers/recall.ts";
-import { branchChange, describeBranch } from "./branch-sync.ts";
+import { branchChange, describeBranch, entriesAmong } from "./branch-sync.ts";
 import { memoryView, type ViewMode } from "./memory-view.ts";
 import { parkLanes, unparkLanes } from "./parked-lanes.ts";
 import { createSessionRecorder } from "./session-recorder.ts";
@@ -183,7 +183,8 @@ export function openMemory(
       hear({ type: "compaction.started", reason: event.reason });
       const { session } = engine.state;
       const { firstKeptEntryId, tokensBefore } = event.preparation;
-      const plan = planFold(session.branch, session.ledger, firstKeptEntryId, settings, lookup);
+      const entryAt = entriesAmong(event.branchEntries, session.branch, lookup);
+      const plan = planFold(session.branch, session.ledger, firstKeptEntryId, settings, entryAt);
       if (!plan) return undefined;
       const { unobserved: _, ...compaction } = plan;
       return { compaction: { ...compaction, tokensBefore } };

@@ -11,12 +11,12 @@ import {
   tokensThrough,
 } from "./branch.ts";
 import { isValidCutKind } from "./describe-entry.ts";
-import type { EntryLookup } from "./entry.ts";
 import type { Ledger } from "./ledger.ts";
 import { FOLDED, type MemoryDetails } from "./ledger-entries.ts";
-import { CUT_EVERYTHING, resolveSelection, type Selection, selectForCompaction } from "./projections.ts";
+import type { EntryAt } from "./memory-content.ts";
+import { CUT_EVERYTHING, readSelection, type Selection, selectForCompaction } from "./projections.ts";
 import type { Settings } from "./settings.ts";
-import { renderSummary, type Unobserved } from "./summary.ts";
+import { type Unobserved, writeSummary } from "./summary.ts";
 
 export interface CompactionPlan {
   /** The first entry to keep: the proposed one, or an earlier one when unobserved entries are kept with it. */
@@ -67,12 +67,13 @@ export function planFold(
   ledger: Ledger,
   firstKeptEntryId: string,
   settings: CompactionSettings,
-  lookup: EntryLookup,
+  entryAt: EntryAt,
 ): CompactionPlan | undefined {
   const { selection, ...plan } = planCut(branch, ledger, firstKeptEntryId, settings);
-  const projection = resolveSelection(selection, branch, lookup);
+  const written = writeSummary();
+  const projection = readSelection(selection, entryAt, written);
   const unobserved = unobservedBefore(branch, ledger, plan.cut);
-  const summary = renderSummary(projection, unobserved);
+  const summary = written.text(unobserved);
   if (summary === "") return undefined;
   return {
     firstKeptEntryId: plan.firstKeptEntryId,

@@ -21,36 +21,46 @@ export interface Place {
   readonly index: number;
 }
 
+/** Finds the entry at a position of the branch. */
+export type EntryAt = (position: number) => EntryLike | undefined;
+
+export function entriesOf(branch: Branch, lookup: EntryLookup): EntryAt {
+  return (position) => lookup(idAt(branch, position) ?? "");
+}
+
 export function readObservation(branch: Branch, place: Place, lookup: EntryLookup): Observation | undefined {
-  return readRecords<Observation>([place], "observations", branch, lookup)[0];
+  return readRecords<Observation>([place], "observations", entriesOf(branch, lookup))[0];
 }
 
 export function readReflection(branch: Branch, place: Place, lookup: EntryLookup): Reflection | undefined {
-  return readRecords<Reflection>([place], "reflections", branch, lookup)[0];
+  return readRecords<Reflection>([place], "reflections", entriesOf(branch, lookup))[0];
 }
 
 /**
  * The records at these places; one whose entry is gone is left out. They were validated when the ledger was folded, and
  * Pi never changes an entry, so that a record is still itself is all there is to check: a compaction reads tens of
- * thousands of them at once.
+ * thousands of them at once. Each is shown to `onRead` as soon as it has been read.
  */
 export function readRecords<T extends { id: string }>(
   places: readonly Place[],
   list: "observations" | "reflections",
-  branch: Branch,
-  lookup: EntryLookup,
+  entryAt: EntryAt,
+  onRead?: (record: T) => void,
 ): T[] {
   const found: T[] = [];
   let entry = NOWHERE;
-  let records: unknown;
+  let records: readonly unknown[] = [];
   for (const place of places) {
     // Records of one batch follow each other: look its entry up once.
     if (place.entry !== entry) {
       entry = place.entry;
-      records = fieldsOf(fieldsOf(lookup(idAt(branch, entry) ?? "")).data)[list];
+      const written = fieldsOf(fieldsOf(entryAt(entry)).data)[list];
+      records = Array.isArray(written) ? written : [];
     }
-    const record: unknown = Array.isArray(records) ? records[place.index] : undefined;
-    if (fieldsOf(record).id === place.id) found.push(record as T);
+    const record = records[place.index];
+    if (fieldsOf(record).id !== place.id) continue;
+    found.push(record as T);
+    onRead?.(record as T);
   }
   return found;
 }

@@ -3,7 +3,7 @@ import { itemAt } from "./chunked-log.ts";
 import type { EntryLookup } from "./entry.ts";
 import { type Ledger, NOT_DROPPED, type ObservationRef, type ReflectionRef } from "./ledger.ts";
 import type { Observation, Projection, Reflection } from "./ledger-entries.ts";
-import { readFolded, readRecords } from "./memory-content.ts";
+import { type EntryAt, entriesOf, readFolded, readRecords } from "./memory-content.ts";
 import { recordAt, recordsOf } from "./record-log.ts";
 import type { Settings } from "./settings.ts";
 
@@ -40,9 +40,18 @@ export function selectForCompaction(
 
 /** Reads the selected records' text; a record whose entry is gone is left out. */
 export function resolveSelection(selection: Selection, branch: Branch, lookup: EntryLookup): Projection {
+  return readSelection(selection, entriesOf(branch, lookup));
+}
+
+/** The same, which shows each record to a reader on the way. */
+export function readSelection(
+  { observations, reflections }: Selection,
+  entryAt: EntryAt,
+  reader: { observation?: (record: Observation) => void; reflection?: (record: Reflection) => void } = {},
+): Projection {
   return {
-    observations: readRecords<Observation>(selection.observations, "observations", branch, lookup),
-    reflections: readRecords<Reflection>(selection.reflections, "reflections", branch, lookup),
+    observations: readRecords<Observation>(observations, "observations", entryAt, reader.observation),
+    reflections: readRecords<Reflection>(reflections, "reflections", entryAt, reader.reflection),
   };
 }
 

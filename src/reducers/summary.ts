@@ -1,4 +1,4 @@
-import type { Observation, Projection, Reflection } from "./ledger-entries.ts";
+import type { Observation, Projection, Reflection, Relevance } from "./ledger-entries.ts";
 
 /** What a compaction could neither keep nor show, because no observer has read it yet. */
 export interface Unobserved {
@@ -16,40 +16,71 @@ const PREAMBLE = [
 
 /** One observation as agents and users see it: `[id] YYYY-MM-DD HH:MM [relevance] content`. */
 export function renderObservation(observation: Observation): string {
-  const { id, timestamp, relevance, content } = observation;
-  // biome-ignore lint/style/useTemplate: a sum is not copied until it is read, see section()
-  return "[" + id + "] " + timestamp + " [" + relevance + "] " + content;
+  return observationText("[", observation);
 }
 
 /** One reflection as agents and users see it: `[id] content`. */
 export function renderReflection(reflection: Reflection): string {
-  return `[${reflection.id}] ${reflection.content}`;
+  return reflectionText("[", reflection);
 }
+
+const TAGS: Readonly<Record<Relevance, string>> = {
+  low: " [low] ",
+  medium: " [medium] ",
+  high: " [high] ",
+  critical: " [critical] ",
+};
 
 /**
- * The summary that replaces the cut part of the conversation. The same projection always gives the same
- * text; an empty projection gives `""`, so that the caller can leave the compaction to Pi.
+ * Sums of as few parts as can be: an engine does not copy a sum until it is read, and a hook that sums up tens of thousands
+ * of these need not wait for that.
  */
-export function renderSummary(
-  projection: Projection,
-  unobserved: Unobserved = { entries: 0, tokens: 0 },
-): string {
-  const { observations, reflections } = projection;
-  if (observations.length === 0 && reflections.length === 0) return "";
-  let summary = PREAMBLE;
-  if (reflections.length > 0) summary += section("Reflections (what holds)", reflections, renderReflection);
-  if (observations.length > 0) {
-    summary += section("Observations (what happened, oldest first)", observations, renderObservation);
-  }
-  if (unobserved.entries > 0) summary += renderUnobserved(unobserved);
-  return summary;
+function observationText(opening: string, { id, timestamp, relevance, content }: Observation): string {
+  return `${opening}${id}] ${timestamp}${TAGS[relevance]}${content}`;
 }
 
-/** Appends line by line: an engine joins such a string only when it is read, and a hook need not wait for that. */
-function section<T>(title: string, records: readonly T[], render: (record: T) => string): string {
-  let text = `\n\n## ${title}\n`;
-  for (const record of records) text += `\n${render(record)}`;
-  return text;
+function reflectionText(opening: string, { id, content }: Reflection): string {
+  return `${opening}${id}] ${content}`;
+}
+
+/** A summary in the making. It takes each record when that has just been read, and need not come for it again. */
+export interface SummaryWriter {
+  reflection(reflection: Reflection): void;
+  observation(observation: Observation): void;
+  /** The same records always give the same text; none give `""`, so that the caller can leave the compaction to Pi. */
+  text(unobserved: Unobserved): string;
+}
+
+export function writeSummary(): SummaryWriter {
+  let reflections = "";
+  let observations = "";
+  return {
+    reflection(reflection) {
+      reflections += reflectionText("\n[", reflection);
+    },
+    observation(observation) {
+      observations += observationText("\n[", observation);
+    },
+    text(unobserved) {
+      if (reflections === "" && observations === "") return "";
+      let summary = PREAMBLE;
+      if (reflections !== "") summary += `\n\n## Reflections (what holds)\n${reflections}`;
+      if (observations !== "")
+        summary += `\n\n## Observations (what happened, oldest first)\n${observations}`;
+      return unobserved.entries > 0 ? summary + renderUnobserved(unobserved) : summary;
+    },
+  };
+}
+
+/** The summary that replaces the cut part of the conversation. */
+export function renderSummary(
+  { observations, reflections }: Projection,
+  unobserved: Unobserved = { entries: 0, tokens: 0 },
+): string {
+  const summary = writeSummary();
+  reflections.forEach(summary.reflection);
+  observations.forEach(summary.observation);
+  return summary.text(unobserved);
 }
 
 function renderUnobserved({ entries, tokens }: Unobserved): string {

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { entriesAmong } from "../../src/host/branch-sync.ts";
 import { planFold } from "../../src/reducers/compaction-plan.ts";
 import { describeEntry } from "../../src/reducers/describe-entry.ts";
 import type { EntryLike } from "../../src/reducers/entry.ts";
@@ -106,10 +107,16 @@ describe("a summary", () => {
           foldPolicy: "pressure",
           compactionGapMaxTokens: 500,
         } as const;
-        const plan = () =>
-          planFold(session.branch, session.ledger, entries[cutAt]?.id ?? "", settings, lookup);
-        const first = plan();
-        expect(plan()).toEqual(first);
+        const planWith = (handed: readonly EntryLike[] | undefined) => {
+          const entryAt = entriesAmong(handed, session.branch, lookup);
+          return planFold(session.branch, session.ledger, entries[cutAt]?.id ?? "", settings, entryAt);
+        };
+        const first = planWith(undefined);
+        expect(planWith(undefined)).toEqual(first);
+        // Handed over whole, in part, or all in the wrong places
+        expect(planWith(entries)).toEqual(first);
+        expect(planWith(entries.slice(0, cutAt))).toEqual(first);
+        expect(planWith(entries.slice(1))).toEqual(first);
         if (!first) return;
         expect(renderSummary(first.details, first.unobserved)).toBe(first.summary);
         for (const [, id] of first.summary.matchAll(/^\[([0-9a-f]{12})\]/gm)) {
