@@ -10,6 +10,10 @@ export interface BranchSource {
   getLeafId(): string | null;
   getEntry(id: string): EntryLike | undefined;
   getBranch(): EntryLike[];
+  /** All entries of the file in its order */
+  getEntries?(): EntryLike[];
+  /** How many different ids they have. Extensions are not promised this, and Pi before 1.0 lacks it. */
+  getEntryCount?(): number;
 }
 
 export type BranchChange =
@@ -44,7 +48,26 @@ function idAsDescribed(id: string | null): string | null {
 
 /** The facts of the whole current branch, root first. */
 export function describeBranch(source: BranchSource): EntryFact[] {
-  return describeAll(source.getBranch(), source);
+  return describeAll(branchEntries(source), source);
+}
+
+/**
+ * What Pi's `getBranch()` gives, in less than half its time, which is a quarter of opening a long session: an entry's parent
+ * nearly always stands just before it, and need not be looked up by its id. Where ids repeat, or a parent stands elsewhere
+ * than before its child, Pi is asked.
+ */
+export function branchEntries(source: BranchSource): EntryLike[] {
+  const entries = source.getEntries?.() ?? [];
+  if (entries.length === 0 || source.getEntryCount?.() !== entries.length) return source.getBranch();
+  const path: EntryLike[] = [];
+  let wanted = source.getLeafId();
+  for (let at = entries.length - 1; at >= 0 && wanted; at--) {
+    const entry = entries[at];
+    if (entry?.id !== wanted) continue;
+    path.push(entry);
+    wanted = entry.parentId;
+  }
+  return wanted ? source.getBranch() : path.reverse();
 }
 
 /** The facts of the branch that ends with `tip`, root first, wherever Pi's leaf is by now. */

@@ -42,7 +42,10 @@ describe("a turn", () => {
   });
 
   it("never reads the whole branch", () => {
-    for (const calls of asked) expect(calls.getBranch ?? 0).toBe(0);
+    for (const calls of asked) {
+      expect(calls.getBranch ?? 0).toBe(0);
+      expect(calls.getEntries ?? 0).toBe(0);
+    }
   });
 
   it("asks Pi the same, however long the session is", () => {
