@@ -59,15 +59,16 @@ export function describeBranch(source: BranchSource): EntryFact[] {
 export function branchEntries(source: BranchSource): EntryLike[] {
   const entries = source.getEntries?.() ?? [];
   if (entries.length === 0 || source.getEntryCount?.() !== entries.length) return source.getBranch();
-  const path: EntryLike[] = [];
+  const path = new Array<EntryLike>(entries.length);
+  let first = entries.length;
   let wanted = source.getLeafId();
   for (let at = entries.length - 1; at >= 0 && wanted; at--) {
     const entry = entries[at];
     if (entry?.id !== wanted) continue;
-    path.push(entry);
+    path[--first] = entry;
     wanted = entry.parentId;
   }
-  return wanted ? source.getBranch() : path.reverse();
+  return wanted ? source.getBranch() : path.slice(first);
 }
 
 /** The facts of the branch that ends with `tip`, root first, wherever Pi's leaf is by now. */

@@ -62,15 +62,27 @@ function isNextRow({ length, log }: Branch, fact: EntryFact): boolean {
 
 /** The branch of these entries, root first. */
 export function branchOf(facts: readonly EntryFact[]): Branch {
-  const { log } = emptyBranch();
-  const edits = new Map<number, NewEdit>();
-  for (const fact of facts) {
-    pushRow(log, fact);
-    if (!fact.edit) continue;
-    const edit = newEdit({ length: log.ids.length, log, edits: [] }, fact.edit);
-    if (edit) edits.set(edit.position, edit);
+  // Of their full length at once: growing arrays copy themselves, and a long session has no time for that when it opens.
+  const ids = new Array<string>(facts.length);
+  const kinds = new Array<number>(facts.length);
+  const cumulative = new Array<number>(facts.length);
+  const log: BranchLog = { ids, kinds, cumulative, positions: indexPositions(ids) };
+  const edits: { position: number; fact: NonNullable<EntryFact["edit"]> }[] = [];
+  let tokens = 0;
+  for (let position = 0; position < facts.length; position++) {
+    const fact = facts[position] as EntryFact;
+    tokens += fact.tokens;
+    ids[position] = fact.id;
+    kinds[position] = kindNumber(fact);
+    cumulative[position] = tokens;
+    if (fact.edit) edits.push({ position, fact: fact.edit });
   }
-  return { length: log.ids.length, log, edits: summedUp([...edits.values()], log) };
+  const inForce = new Map<number, NewEdit>();
+  for (const { position, fact } of edits) {
+    const edit = newEdit({ length: position + 1, log, edits: [] }, fact);
+    if (edit) inForce.set(edit.position, edit);
+  }
+  return { length: ids.length, log, edits: summedUp([...inForce.values()], log) };
 }
 
 function pushRow(log: BranchLog, fact: EntryFact): void {
