@@ -7,6 +7,7 @@ import type { InspectServer } from "./inspect/inspect-server.ts";
 import { openLanesOverlay, type PiTui } from "./lanes-overlay.ts";
 import { lanesLines } from "./lanes-overlay-text.ts";
 import { createRunDemands, demandedLane } from "./run-demand.ts";
+import { createStepHistory } from "./step-history.ts";
 
 export interface SessionWindowsOptions {
   ctx: ExtensionContext;
@@ -25,9 +26,6 @@ export interface SessionWindowsOptions {
 /** Shows text where the mode has a place for it: a notice in TUI and RPC, a standard stream elsewhere. */
 export type Show = (ctx: ExtensionContext, text: string) => void;
 
-/** Steps kept for who begins to look later. */
-const HISTORY_STEPS = 20_000;
-
 /** How a user of Pi sees the lanes: the footer, `/om:lanes`, `/om:run` and `/om:inspect`. */
 export function createSessionWindows(options: SessionWindowsOptions, show: Show) {
   const { ctx, engine, isOpen, lookup, workerModel, sync, demand } = options;
@@ -40,20 +38,19 @@ export function createSessionWindows(options: SessionWindowsOptions, show: Show)
     },
   });
 
-  const history: Step[] = [];
+  const history = createStepHistory();
   let serving: Promise<InspectServer> | undefined;
 
   /** The server is loaded on request only; one serves all who look. */
   async function serve(say: (words: string) => void): Promise<InspectServer> {
     const { inspectLive } = await import("./inspect/live-inspector.ts");
-    return inspectLive(`session ${engine.state.sessionId}`, engine, history, lookup, say);
+    return inspectLive(`session ${engine.state.sessionId}`, engine, history.steps, lookup, say);
   }
 
   return {
     take(step: Step): void {
       footer.update(step.state, step.lanes);
-      history.push(step);
-      if (history.length > 2 * HISTORY_STEPS) history.splice(0, HISTORY_STEPS);
+      history.add(step);
     },
 
     /** Serves the lanes on this machine and tells the address; in the terminal, `open` opens it in a browser too. */
