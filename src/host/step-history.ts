@@ -30,8 +30,8 @@ export function createStepHistory({ mostSteps = MOST_STEPS, mostEntries = MOST_E
       steps.push(step);
       entries += entriesIn(step.event);
       if (steps.length > mostSteps) forget(Math.ceil(mostSteps / 2));
-      // What was before the newest branch is of no use to it; what came after it is small.
-      if (entries > mostEntries) forget(steps.findLastIndex(({ event }) => "branch" in event));
+      // What was before a new branch is of no use to it; what comes to it later is small.
+      if ("branch" in step.event && entries > mostEntries) forget(steps.length - 1);
     },
   };
 }
