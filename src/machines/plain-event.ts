@@ -63,26 +63,28 @@ const COLON = 58;
 const DOT = 46;
 const CAPITAL_Z = 90;
 
-/** The minute of the time read last: nearly all events share it with the one before. */
-let minute: Uint8Array = new Uint8Array();
+/** The minute of the time read last, as bytes and as text: nearly all events share it with the one before. */
+const minute = { bytes: new Uint8Array() as Uint8Array, text: "" };
 
-/** A time as `toISOString` writes it. */
+/** A time as `toISOString` writes it. Who looks at the lanes keeps those of their moves, so it is a copy as ids are. */
 function readTime(): string | undefined {
   const { text, bytes, at: start } = cursor;
-  const time = text.slice(start, start + TIME_LENGTH);
+  const secondsStart = start + MINUTE_LENGTH;
+  const end = start + TIME_LENGTH;
   if (!isInMinute(start)) {
-    if (Number.isNaN(plainTime(time))) return undefined;
-    minute = bytes.slice(start, start + MINUTE_LENGTH);
+    if (Number.isNaN(plainTime(text.slice(start, end)))) return undefined;
+    minute.bytes = bytes.slice(start, secondsStart);
+    minute.text = ownCopy(start, secondsStart);
   }
-  cursor.at = start + TIME_LENGTH;
-  return time;
+  cursor.at = end;
+  return minute.text + ownCopy(secondsStart, end);
 }
 
 /** Whether this is a time in the minute of the one before. */
 function isInMinute(start: number): boolean {
   const { bytes } = cursor;
-  if (minute.length === 0) return false;
-  for (let i = 0; i < MINUTE_LENGTH; i++) if (bytes[start + i] !== minute[i]) return false;
+  if (minute.text === "") return false;
+  for (let i = 0; i < MINUTE_LENGTH; i++) if (bytes[start + i] !== minute.bytes[i]) return false;
   return (
     bytes[start + 16] === COLON &&
     isDigit(start + 17) &&
@@ -142,7 +144,7 @@ const CLOSING_BRACE = 125;
 /** Longer parts of a string are not copied by engines but keep the whole alive: here, a piece of the file. */
 const LONGEST_COPIED = 12;
 
-/** An id outlives its line by far. */
+/** For what outlives its line by far. */
 function ownCopy(start: number, end: number): string {
   if (end - start <= LONGEST_COPIED) return cursor.text.slice(start, end);
   return String.fromCharCode(...cursor.bytes.subarray(start, end));

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { eventTime } from "../../src/machines/event-time.ts";
@@ -104,6 +106,30 @@ describe("a line of a recording", () => {
     const isRead = (event: unknown) => event !== undefined;
     expect(read.filter(isRead).length).toBeGreaterThan(0.95 * lines.length);
     expect(read.filter(isRead)).toEqual(lines.filter((_, index) => isRead(read[index])));
+  });
+
+  it("lets go of the piece that it was in, whatever is kept of the event", () => {
+    setFlagsFromString("--expose-gc");
+    const collect: () => void = runInNewContext("gc");
+    // As large as pieces are; Node keeps the text of much larger ones outside of the heap.
+    const [pieces, bytes] = [200, 1 << 17];
+    const filler = "x".repeat(bytes);
+    const id = "0123456789abcdef";
+    const facts = JSON.stringify([{ id, kind: "user", tokens: 1, source: true }]);
+    const read = (seq: number) => {
+      const at = new Date(Date.UTC(2026, 0, 15) + seq * 1000).toISOString();
+      const text = `{"v":1,"seq":${seq},"at":"${at}","type":"branch.extended","entries":${facts}}`;
+      // Through bytes, so that the piece's text is one string as that of a file is.
+      const ascii = Buffer.from(`${text}\n${filler}`);
+      return readPlainEvent({ piece: { text: ascii.toString("latin1"), ascii }, start: 0, end: text.length });
+    };
+    collect();
+    const before = process.memoryUsage().heapUsed;
+    const events = Array.from({ length: pieces }, (_, index) => read(index + 1));
+    collect();
+    const held = process.memoryUsage().heapUsed - before;
+    expect(events.every((event) => event?.type === "branch.extended")).toBe(true);
+    expect(held).toBeLessThan((pieces * bytes) / 4);
   });
 
   it("comes back from what is written of a whole recording", () => {
