@@ -26,17 +26,18 @@ export interface SessionFigures {
 }
 
 export function measureSession(name: string, manager: SessionManager): SessionFigures {
-  const entries = manager.getBranch().length;
+  const branch = manager.getBranch();
+  const entries = branch.length;
   const observations = observationsOf(manager);
   const slow = { minMs: 200, minRuns: 7 };
   const naiveTurn = 2 * medianMs(() => naiveClocks(manager), slow);
   const pass = medianMs(() => onePass(manager), slow);
   const opening = medianMs(() => void openOver(manager).close("quit"), slow);
   const { bytes, made: session } = heapOf(() => openOver(manager));
-  const cut = manager.getBranch().at(-Math.min(100, Math.floor(entries / 2)))?.id ?? "";
+  const cut = branch.at(-Math.min(100, Math.floor(entries / 2)))?.id ?? "";
   const hookEvent = {
     preparation: { firstKeptEntryId: cut, tokensBefore: 0 },
-    branchEntries: manager.getBranch(),
+    branchEntries: branch,
     reason: "manual",
   } as Parameters<typeof session.beforeCompact>[0];
   const hook = medianMs(() => session.beforeCompact(hookEvent), slow);

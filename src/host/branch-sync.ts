@@ -52,7 +52,7 @@ export function describeBranch(source: BranchSource): EntryFact[] {
 }
 
 /**
- * What Pi's `getBranch()` gives, in less than half its time, which is a quarter of opening a long session: an entry's parent
+ * What Pi's `getBranch()` gives, in less than half its time, which is a fifth of opening a long session: an entry's parent
  * nearly always stands just before it, and need not be looked up by its id. Where ids repeat, or a parent stands elsewhere
  * than before its child, Pi is asked.
  */

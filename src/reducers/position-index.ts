@@ -15,11 +15,13 @@ export interface PositionIndex {
   indexed: number;
 }
 
+/** Numbers of a slot */
+const SLOT = 2;
 const FEWEST_SLOTS = 64;
 
 /** An index of `ids`, of those that are pushed to the list later, too. */
 export function indexPositions(ids: readonly string[]): PositionIndex {
-  return { ids, slots: new Int32Array(FEWEST_SLOTS * 2), indexed: 0 };
+  return { ids, slots: new Int32Array(FEWEST_SLOTS * SLOT), indexed: 0 };
 }
 
 /**
@@ -29,57 +31,56 @@ export function indexPositions(ids: readonly string[]): PositionIndex {
 export function findPosition(index: PositionIndex, id: string): number | undefined {
   if (typeof id !== "string") return undefined;
   if (index.indexed < index.ids.length) indexNewIds(index);
-  const { ids, slots } = index;
-  const hash = hashOf(id);
-  const mask = slots.length - 1;
-  for (let slot = firstSlot(hash, mask); ; slot = (slot + 2) & mask) {
-    const position = (slots[slot + 1] ?? 0) - 1;
-    if (position < 0) return undefined;
-    if (slots[slot] === hash && ids[position] === id) return position;
+  const position = (index.slots[slotOf(index, id, hashOf(id)) + 1] ?? 0) - 1;
+  return position < 0 ? undefined : position;
+}
+
+/** A damaged file may repeat an id: the first one stands, as a marker cannot mean two places. */
+function indexNewIds(index: PositionIndex): void {
+  const { ids } = index;
+  if (ids.length * 2 * SLOT > index.slots.length) grow(index);
+  for (; index.indexed < ids.length; index.indexed++) {
+    const id = ids[index.indexed] ?? "";
+    const hash = hashOf(id);
+    const slot = slotOf(index, id, hash);
+    if (index.slots[slot + 1] === 0) fill(index.slots, slot, hash, index.indexed + 1);
   }
 }
 
-function indexNewIds(index: PositionIndex): void {
-  const { ids } = index;
-  if (ids.length * 4 > index.slots.length) grow(index);
-  for (; index.indexed < ids.length; index.indexed++) place(index, index.indexed);
+/** The slot of an id, or the free one where it would be. */
+function slotOf({ ids, slots }: PositionIndex, id: string, hash: number): number {
+  const mask = slots.length - 1;
+  let slot = firstSlot(hash, mask);
+  for (;;) {
+    const position = (slots[slot + 1] ?? 0) - 1;
+    if (position < 0 || (slots[slot] === hash && ids[position] === id)) return slot;
+    slot = (slot + SLOT) & mask;
+  }
 }
 
 function grow(index: PositionIndex): void {
   const old = index.slots;
   let size = old.length;
-  while (size < index.ids.length * 4) size *= 2;
+  while (size < index.ids.length * 2 * SLOT) size *= 2;
   const slots = new Int32Array(size);
-  for (let from = 0; from < old.length; from += 2) {
-    const position = old[from + 1] ?? 0;
+  for (let from = 0; from < old.length; from += SLOT) {
+    const [hash, position] = [old[from] ?? 0, old[from + 1] ?? 0];
     if (position === 0) continue;
-    const hash = old[from] ?? 0;
+    // All of them differ, so no id needs to be looked at.
     let slot = firstSlot(hash, size - 1);
-    while (slots[slot + 1] !== 0) slot = (slot + 2) & (size - 1);
-    slots[slot] = hash;
-    slots[slot + 1] = position;
+    while (slots[slot + 1] !== 0) slot = (slot + SLOT) & (size - 1);
+    fill(slots, slot, hash, position);
   }
   index.slots = slots;
 }
 
-/** A damaged file may repeat an id: the first one stands, as a marker cannot mean two places. */
-function place({ ids, slots }: PositionIndex, position: number): void {
-  const id = ids[position] ?? "";
-  const hash = hashOf(id);
-  const mask = slots.length - 1;
-  let slot = firstSlot(hash, mask);
-  for (;;) {
-    const other = (slots[slot + 1] ?? 0) - 1;
-    if (other < 0) break;
-    if (slots[slot] === hash && ids[other] === id) return;
-    slot = (slot + 2) & mask;
-  }
+function fill(slots: Int32Array, slot: number, hash: number, position: number): void {
   slots[slot] = hash;
-  slots[slot + 1] = position + 1;
+  slots[slot + 1] = position;
 }
 
 function firstSlot(hash: number, mask: number): number {
-  return (hash << 1) & mask;
+  return (hash * SLOT) & mask;
 }
 
 /** FNV-1a over UTF-16 units, mixed once more so that the low bits depend on all of them. */

@@ -72,7 +72,7 @@ export function writeSummary(): SummaryWriter {
   };
 }
 
-/** The summary that replaces the cut part of the conversation. */
+/** The summary that replaces the cut part of the conversation; `""` for an empty projection. */
 export function renderSummary(
   { observations, reflections }: Projection,
   unobserved: Unobserved = { entries: 0, tokens: 0 },

@@ -61,10 +61,9 @@ describe("calm", () => {
   });
 
   it("lasts whether the agent is at work or not, since no lane asks for that below its threshold", () => {
-    const { staysSo } = talk();
+    const { s, staysSo } = talk();
     expect(staysSo({ agentIdle: true })).toBe(true);
     expect(staysSo({ agentIdle: false })).toBe(true);
-    const { s } = talk();
     const { compaction } = readLanes(s.engine.state, s.engine.standing.states, 0);
     const context = s.engine.standing.contexts.compaction;
     for (const triggered of [false, true]) {

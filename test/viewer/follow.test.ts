@@ -40,11 +40,12 @@ describe.skipIf(!HAS_CHROMIUM)("a recording that another Pi is writing", { timeo
   });
 
   const shows = (number: number) => page.locator(".event-line strong", { hasText: `#${number}` }).waitFor();
+  const follows = () => page.getByRole("button", { name: "following", pressed: true }).waitFor();
   const counts = (number: number) => page.locator("header", { hasText: `${number} events` }).waitFor();
 
   it("shows what is appended, at the live end", async () => {
     await shows(EARLY.number);
-    await page.getByRole("button", { name: "following", pressed: true }).waitFor();
+    await follows();
     // In two pieces, the first of which ends within a line.
     const more = `${LATER.text.slice(EARLY.text.length + 1)}\n`;
     appendFileSync(file, more.slice(0, 333));
@@ -71,7 +72,7 @@ describe.skipIf(!HAS_CHROMIUM)("a recording that another Pi is writing", { timeo
 
   it("does not pull a user back who scrolls the events", async () => {
     await page.keyboard.press("f");
-    await page.getByRole("button", { name: "following", pressed: true }).waitFor();
+    await follows();
     await settled(page);
     await page.locator(".scroller").hover();
     await page.mouse.wheel(0, -300);
@@ -81,9 +82,9 @@ describe.skipIf(!HAS_CHROMIUM)("a recording that another Pi is writing", { timeo
 
   it("follows again after it was loaded anew, and keeps a chosen event", async () => {
     await page.keyboard.press("f");
-    await page.getByRole("button", { name: "following", pressed: true }).waitFor();
+    await follows();
     await page.reload();
-    await page.getByRole("button", { name: "following", pressed: true }).waitFor();
+    await follows();
     await page.keyboard.press("ArrowLeft");
     await shows(END.number - 1);
     await page.reload();

@@ -144,15 +144,17 @@ export function readBatch(
   reading: Reading,
   { read, onLost }: { read: (line: Line) => boolean; onLost: () => void },
 ): boolean {
-  for (const [index, line] of lines.entries()) {
+  let number = first - 1;
+  for (const line of lines) {
+    number++;
     if (isBlank(line)) continue;
     try {
       if (!read(line)) return false;
     } catch (error) {
       if (!(error instanceof RecordingLineError)) throw error;
-      if (endsOpen && index === lines.length - 1) reading.truncated = true;
+      if (endsOpen && line === lines.at(-1)) reading.truncated = true;
       else {
-        noteBadLine(reading, { line: first + index, why: error.message });
+        noteBadLine(reading, { line: number, why: error.message });
         onLost();
       }
     }
