@@ -11,7 +11,7 @@ import {
   REFLECTIONS_RECORDED,
   type ReflectionsRecorded,
 } from "../reducers/ledger-entries.ts";
-import { coverageTiers, maximumDrops } from "../reducers/pool.ts";
+import { activeObservations, coverageTiers, maximumDrops } from "../reducers/pool.ts";
 import { resolveSelection, selectFull } from "../reducers/projections.ts";
 import { recordById } from "../reducers/record-log.ts";
 import { firstUnobserved } from "../reducers/session-state.ts";
@@ -148,12 +148,11 @@ function poolOf(world: World): {
   throughId: string | undefined;
 } {
   const { branch, ledger } = world.state().session;
-  const selection = selectFull(ledger);
-  const { observations, reflections } = resolveSelection(selection, branch, world.lookup);
+  const { observations, reflections } = resolveSelection(selectFull(ledger), branch, world.lookup);
   const { observe, reflect } = ledger.watermarks;
   return {
     input: { observations, reflections, coverage: coverageTiers(ledger) },
-    reflected: selection.observations.filter(({ covers }) => covers <= reflect).length,
+    reflected: activeObservations(ledger).filter(({ covers }) => covers <= reflect).length,
     throughId: observe === NOWHERE ? undefined : idAt(branch, observe),
   };
 }

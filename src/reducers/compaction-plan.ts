@@ -14,9 +14,9 @@ import { isValidCutKind } from "./describe-entry.ts";
 import type { Ledger } from "./ledger.ts";
 import { FOLDED, type MemoryDetails } from "./ledger-entries.ts";
 import type { EntryAt } from "./memory-content.ts";
-import { CUT_EVERYTHING, readSelection, type Selection, selectForCompaction } from "./projections.ts";
+import { CUT_EVERYTHING, type Selection, selectForCompaction } from "./projections.ts";
 import type { Settings } from "./settings.ts";
-import { type Unobserved, writeSummary } from "./summary.ts";
+import { summarise, type Unobserved } from "./summary.ts";
 
 export interface CompactionPlan {
   /** The first entry to keep: the proposed one, or an earlier one when unobserved entries are kept with it. */
@@ -70,10 +70,8 @@ export function planFold(
   entryAt: EntryAt,
 ): CompactionPlan | undefined {
   const { selection, ...plan } = planCut(branch, ledger, firstKeptEntryId, settings);
-  const written = writeSummary();
-  const projection = readSelection(selection, entryAt, written);
   const unobserved = unobservedBefore(branch, ledger, plan.cut);
-  const summary = written.text(unobserved);
+  const { projection, summary } = summarise(selection, entryAt, unobserved);
   if (summary === "") return undefined;
   return {
     firstKeptEntryId: plan.firstKeptEntryId,

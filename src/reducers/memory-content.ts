@@ -29,28 +29,24 @@ export function entriesOf(branch: Branch, lookup: EntryLookup): EntryAt {
 }
 
 export function readObservation(branch: Branch, place: Place, lookup: EntryLookup): Observation | undefined {
-  return readRecords<Observation>([place], "observations", entriesOf(branch, lookup))[0];
+  return recordReader<Observation>("observations", entriesOf(branch, lookup))(place);
 }
 
 export function readReflection(branch: Branch, place: Place, lookup: EntryLookup): Reflection | undefined {
-  return readRecords<Reflection>([place], "reflections", entriesOf(branch, lookup))[0];
+  return recordReader<Reflection>("reflections", entriesOf(branch, lookup))(place);
 }
 
 /**
- * The records at these places; one whose entry is gone is left out. They were validated when the ledger was folded, and
- * Pi never changes an entry, so that a record is still itself is all there is to check: a compaction reads tens of
- * thousands of them at once. Each is shown to `onRead` as soon as it has been read.
+ * Reads one record after the other; one whose entry is gone is undefined. They were validated when the ledger was folded,
+ * and Pi never changes an entry, so that a record is still itself is all there is to check.
  */
-export function readRecords<T extends { id: string }>(
-  places: readonly Place[],
+export function recordReader<T extends { id: string }>(
   list: "observations" | "reflections",
   entryAt: EntryAt,
-  onRead?: (record: T) => void,
-): T[] {
-  const found: T[] = [];
+): (place: Place) => T | undefined {
   let entry = NOWHERE;
   let records: readonly unknown[] = [];
-  for (const place of places) {
+  return (place) => {
     // Records of one batch follow each other: look its entry up once.
     if (place.entry !== entry) {
       entry = place.entry;
@@ -58,11 +54,8 @@ export function readRecords<T extends { id: string }>(
       records = Array.isArray(written) ? written : [];
     }
     const record = records[place.index];
-    if (fieldsOf(record).id !== place.id) continue;
-    found.push(record as T);
-    onRead?.(record as T);
-  }
-  return found;
+    return fieldsOf(record).id === place.id ? (record as T) : undefined;
+  };
 }
 
 /** The memory that a compaction entry made visible, or undefined when it is not one of ours. */

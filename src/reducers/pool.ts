@@ -1,6 +1,6 @@
 import { itemAt } from "./chunked-log.ts";
 import { type Ledger, NOT_DROPPED, type ObservationRef } from "./ledger.ts";
-import { selectFull } from "./projections.ts";
+import { selectedObservations, selectFull } from "./projections.ts";
 import { placeOf, recordsOf } from "./record-log.ts";
 import { poolTarget, type Settings } from "./settings.ts";
 
@@ -19,7 +19,7 @@ export function coverageTiers(ledger: Ledger): Map<string, CoverageTier> {
 }
 
 export function activeObservations(ledger: Ledger): readonly ObservationRef[] {
-  return selectFull(ledger).observations;
+  return selectedObservations(selectFull(ledger));
 }
 
 export function isActive(ledger: Ledger, observationId: string): boolean {

@@ -3,14 +3,17 @@ import { itemAt } from "./chunked-log.ts";
 import type { EntryLookup } from "./entry.ts";
 import { type Ledger, NOT_DROPPED, type ObservationRef, type ReflectionRef } from "./ledger.ts";
 import type { Observation, Projection, Reflection } from "./ledger-entries.ts";
-import { type EntryAt, entriesOf, readFolded, readRecords } from "./memory-content.ts";
+import { type EntryAt, entriesOf, readFolded, recordReader } from "./memory-content.ts";
 import { recordAt, recordsOf } from "./record-log.ts";
 import type { Settings } from "./settings.ts";
 
-/** Which records a projection holds, in ledger order, before their text is read. */
+/** Which records a projection holds: a rule, by which they are found in ledger order when somebody asks. */
 export interface Selection {
-  readonly observations: readonly ObservationRef[];
-  readonly reflections: readonly ReflectionRef[];
+  readonly ledger: Ledger;
+  /** Observations of what lies before this position are held. */
+  readonly cut: number;
+  /** Reflections and drops count whose marker lies before this position. */
+  readonly foldedThrough: number;
 }
 
 /** The position of a cut that keeps nothing. */
@@ -18,7 +21,7 @@ export const CUT_EVERYTHING = Number.POSITIVE_INFINITY;
 
 /** Full memory: every active observation and every reflection of the branch. */
 export function selectFull(ledger: Ledger): Selection {
-  return selectThrough(ledger, CUT_EVERYTHING, CUT_EVERYTHING);
+  return { ledger, cut: CUT_EVERYTHING, foldedThrough: CUT_EVERYTHING };
 }
 
 /**
@@ -32,27 +35,55 @@ export function selectForCompaction(
   cut: number,
   settings: Pick<Settings, "observationsPoolMaxTokens" | "foldPolicy">,
 ): Selection & { readonly fullFold: boolean } {
+  const normal: Selection = { ledger, cut, foldedThrough: ledger.fullFoldBoundary };
   const fullFold =
-    settings.foldPolicy === "always" ||
-    isPoolAtMaximum(ledger, cut, ledger.fullFoldBoundary, settings.observationsPoolMaxTokens);
-  return { ...selectThrough(ledger, cut, fullFold ? cut : ledger.fullFoldBoundary), fullFold };
+    settings.foldPolicy === "always" || isPoolAtMaximum(normal, settings.observationsPoolMaxTokens);
+  return { ...normal, ...(fullFold && { foldedThrough: cut }), fullFold };
+}
+
+export function selectedObservations(selection: Selection): ObservationRef[] {
+  const refs: ObservationRef[] = [];
+  for (let at = nextObservation(selection, 0); at !== NOWHERE; at = nextObservation(selection, at + 1)) {
+    const ref = recordAt(selection.ledger.observations, at);
+    if (ref) refs.push(ref);
+  }
+  return refs;
+}
+
+/**
+ * The place of the next selected observation from `place` on, or `NOWHERE`. Walking thus, a compaction looks at tens of
+ * thousands of records while the user waits, and needs neither a list nor a call for each.
+ */
+export function nextObservation({ ledger, cut, foldedThrough }: Selection, place: number): number {
+  const { observations, dropLog } = ledger;
+  for (let at = place; at < observations.length; at++) {
+    // The drops are asked first: their list is small, and a record that is gone need not be fetched from memory.
+    if ((itemAt(dropLog, at) ?? NOT_DROPPED) < foldedThrough) continue;
+    const ref = recordAt(observations, at);
+    if (ref && liesBefore(ref, cut)) return at;
+  }
+  return NOWHERE;
+}
+
+export function selectedReflections({ ledger, foldedThrough }: Selection): ReflectionRef[] {
+  return recordsOf(ledger.reflections).filter(({ covers }) => covers < foldedThrough);
 }
 
 /** Reads the selected records' text; a record whose entry is gone is left out. */
 export function resolveSelection(selection: Selection, branch: Branch, lookup: EntryLookup): Projection {
-  return readSelection(selection, entriesOf(branch, lookup));
+  const entryAt = entriesOf(branch, lookup);
+  return {
+    observations: selectedObservations(selection)
+      .map(recordReader<Observation>("observations", entryAt))
+      .filter((record) => record !== undefined),
+    reflections: resolveReflections(selection, entryAt),
+  };
 }
 
-/** The same, which shows each record to a reader on the way. */
-export function readSelection(
-  { observations, reflections }: Selection,
-  entryAt: EntryAt,
-  reader: { observation?: (record: Observation) => void; reflection?: (record: Reflection) => void } = {},
-): Projection {
-  return {
-    observations: readRecords<Observation>(observations, "observations", entryAt, reader.observation),
-    reflections: readRecords<Reflection>(reflections, "reflections", entryAt, reader.reflection),
-  };
+export function resolveReflections(selection: Selection, entryAt: EntryAt): Reflection[] {
+  return selectedReflections(selection)
+    .map(recordReader<Reflection>("reflections", entryAt))
+    .filter((record) => record !== undefined);
 }
 
 /** Visible memory: what the latest compaction of ours put before the agent. */
@@ -84,41 +115,13 @@ export function diffProjections(visible: Projection, full: Projection): Drift {
   };
 }
 
-function selectThrough(ledger: Ledger, cut: number, foldedThrough: number): Selection {
-  const observations: ObservationRef[] = [];
-  forEachBefore(ledger, cut, foldedThrough, (ref) => {
-    observations.push(ref);
-    return true;
-  });
-  const reflections: ReflectionRef[] = [];
-  for (const ref of recordsOf(ledger.reflections)) if (ref.covers < foldedThrough) reflections.push(ref);
-  return { observations, reflections };
-}
-
-/** Whether the observations that would be selected reach the pool's maximum. */
-function isPoolAtMaximum(ledger: Ledger, cut: number, foldedThrough: number, maximum: number): boolean {
+function isPoolAtMaximum(selection: Selection, maximum: number): boolean {
   let pool = 0;
-  forEachBefore(ledger, cut, foldedThrough, (ref) => {
-    pool += ref.tokens;
-    return pool < maximum;
-  });
-  return pool >= maximum;
-}
-
-/** Visits the observations before `cut` that no drop before `foldedThrough` took away, until `visit` says false. */
-function forEachBefore(
-  ledger: Ledger,
-  cut: number,
-  foldedThrough: number,
-  visit: (ref: ObservationRef) => boolean,
-): void {
-  const { observations, dropLog } = ledger;
-  // A plain loop: a compaction walks tens of thousands of records here while the user waits.
-  for (let place = 0; place < observations.length; place++) {
-    const ref = recordAt(observations, place);
-    if (!ref || !liesBefore(ref, cut) || (itemAt(dropLog, place) ?? NOT_DROPPED) < foldedThrough) continue;
-    if (!visit(ref)) return;
+  for (let at = nextObservation(selection, 0); at !== NOWHERE; at = nextObservation(selection, at + 1)) {
+    pool += recordAt(selection.ledger.observations, at)?.tokens ?? 0;
+    if (pool >= maximum) return true;
   }
+  return false;
 }
 
 /**

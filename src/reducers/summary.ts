@@ -1,4 +1,8 @@
+import { NOWHERE } from "./branch.ts";
 import type { Observation, Projection, Reflection, Relevance } from "./ledger-entries.ts";
+import { type EntryAt, recordReader } from "./memory-content.ts";
+import { nextObservation, resolveReflections, type Selection } from "./projections.ts";
+import { recordAt } from "./record-log.ts";
 
 /** What a compaction could neither keep nor show, because no observer has read it yet. */
 export interface Unobserved {
@@ -43,44 +47,52 @@ function reflectionText(opening: string, { id, content }: Reflection): string {
   return `${opening}${id}] ${content}`;
 }
 
-/** A summary in the making. It takes each record when that has just been read, and need not come for it again. */
-export interface SummaryWriter {
-  reflection(reflection: Reflection): void;
-  observation(observation: Observation): void;
-  /** The same records always give the same text; none give `""`, so that the caller can leave the compaction to Pi. */
-  text(unobserved: Unobserved): string;
-}
-
-export function writeSummary(): SummaryWriter {
-  let reflections = "";
-  let observations = "";
-  return {
-    reflection(reflection) {
-      reflections += reflectionText("\n[", reflection);
-    },
-    observation(observation) {
-      observations += observationText("\n[", observation);
-    },
-    text(unobserved) {
-      if (reflections === "" && observations === "") return "";
-      let summary = PREAMBLE;
-      if (reflections !== "") summary += `\n\n## Reflections (what holds)\n${reflections}`;
-      if (observations !== "")
-        summary += `\n\n## Observations (what happened, oldest first)\n${observations}`;
-      return unobserved.entries > 0 ? summary + renderUnobserved(unobserved) : summary;
-    },
-  };
-}
-
 /** The summary that replaces the cut part of the conversation; `""` for an empty projection. */
 export function renderSummary(
   { observations, reflections }: Projection,
   unobserved: Unobserved = { entries: 0, tokens: 0 },
 ): string {
-  const summary = writeSummary();
-  reflections.forEach(summary.reflection);
-  observations.forEach(summary.observation);
-  return summary.text(unobserved);
+  let lines = "";
+  for (const observation of observations) lines += observationText("\n[", observation);
+  return summaryOf(lines, reflections, unobserved);
+}
+
+/**
+ * Reads what is selected and writes its summary, in one go: a compaction does that to tens of thousands of records while
+ * the user waits, mostly for memory, and each should be fetched only once.
+ */
+export function summarise(
+  selection: Selection,
+  entryAt: EntryAt,
+  unobserved: Unobserved,
+): { projection: Projection; summary: string } {
+  const observations: Observation[] = [];
+  const observationAt = recordReader<Observation>("observations", entryAt);
+  let lines = "";
+  for (let at = nextObservation(selection, 0); at !== NOWHERE; at = nextObservation(selection, at + 1)) {
+    const ref = recordAt(selection.ledger.observations, at);
+    const observation = ref && observationAt(ref);
+    if (!observation) continue;
+    observations.push(observation);
+    lines += observationText("\n[", observation);
+  }
+  const reflections = resolveReflections(selection, entryAt);
+  return {
+    projection: { observations, reflections },
+    summary: summaryOf(lines, reflections, unobserved),
+  };
+}
+
+/** The same records always give the same text; none give `""`, so that the caller can leave the compaction to Pi. */
+function summaryOf(observations: string, reflections: readonly Reflection[], unobserved: Unobserved): string {
+  if (reflections.length === 0 && observations === "") return "";
+  let summary = PREAMBLE;
+  if (reflections.length > 0) {
+    summary += "\n\n## Reflections (what holds)\n";
+    for (const reflection of reflections) summary += reflectionText("\n[", reflection);
+  }
+  if (observations !== "") summary += `\n\n## Observations (what happened, oldest first)\n${observations}`;
+  return unobserved.entries > 0 ? summary + renderUnobserved(unobserved) : summary;
 }
 
 function renderUnobserved({ entries, tokens }: Unobserved): string {
