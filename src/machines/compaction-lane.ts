@@ -34,7 +34,8 @@ const compactionSetup = setup({
   guards: {
     isPassive: ({ event }) => event.reading.passive,
     isActive: ({ event }) => !event.reading.passive,
-    isDue: ({ context, event: { reading } }) => isCompactionDue(reading) && hasNewTokens(context, reading),
+    isDue: ({ context, event: { reading } }) =>
+      isCompactionDue(reading) && missingByFailure(context, reading) <= 0,
     isNotDue: ({ event }) => !isCompactionDue(event.reading),
     isObserverBehind: ({ event }) => event.reading.observerBehind,
     mayGoAheadNow: ({ context, event: { reading } }) =>
@@ -168,18 +169,34 @@ function runIdOf(request: number): string {
   return `compaction-${request}`;
 }
 
-/** After a failure, whichever way the lane came since: the same tokens are not tried twice. */
-function hasNewTokens({ failures, totalAtFailure }: CompactionContext, reading: CompactionReading): boolean {
-  const needed = failures === 0 ? 0 : backoffTokens(failures, reading.threshold);
-  return Math.abs(reading.total - totalAtFailure) >= needed;
+function isCompactionDue(reading: CompactionReading): boolean {
+  return missingByClock(reading) <= 0 && missingByTail(reading) <= 0;
+}
+
+/** New source tokens that the threshold still asks for before a compaction is due; none are asked for at 0 or less. */
+export function missingByClock({ threshold, clock }: CompactionReading): number {
+  return threshold - clock;
 }
 
 /**
- * Due at the threshold, but never twice for the same tail: when what the last compaction kept is itself at
- * the threshold, a whole threshold of new source tokens must come first (DESIGN 6).
+ * The same, by the rule that no tail is compacted twice: when what the last compaction kept is itself at the threshold, a
+ * whole threshold of new source tokens must come first (DESIGN 6).
  */
-export function isCompactionDue(reading: CompactionReading): boolean {
-  const retainedTail = reading.clock - reading.sinceCompaction;
-  if (reading.clock < reading.threshold) return false;
-  return retainedTail < reading.threshold || reading.sinceCompaction >= reading.threshold;
+export function missingByTail(reading: CompactionReading): number {
+  const { threshold, sinceCompaction } = reading;
+  return keptByCompaction(reading) < threshold ? 0 : threshold - sinceCompaction;
+}
+
+/** Source tokens that the last compaction kept */
+export function keptByCompaction({ clock, sinceCompaction }: CompactionReading): number {
+  return clock - sinceCompaction;
+}
+
+/** The same, after a failure, whichever way the lane came since: the same tokens are not tried twice. */
+export function missingByFailure(
+  context: CompactionContext,
+  { threshold, total }: CompactionReading,
+): number {
+  const { failures, totalAtFailure } = context;
+  return failures === 0 ? 0 : backoffTokens(failures, threshold) - Math.abs(total - totalAtFailure);
 }

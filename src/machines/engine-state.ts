@@ -16,6 +16,8 @@ export interface WorkerRecord {
 
 /** All that the engine knows; the lanes' own states live in their machines. */
 export interface EngineState {
+  /** A session is open. Nothing starts while none is. */
+  readonly isOpen: boolean;
   readonly sessionId: string;
   readonly session: SessionState;
   readonly settings: Settings;
@@ -27,6 +29,7 @@ export interface EngineState {
 
 export function initialState(): EngineState {
   return {
+    isOpen: false,
     sessionId: "",
     session: emptySession(),
     settings: DEFAULT_SETTINGS,
@@ -43,11 +46,14 @@ export function evolve(state: EngineState, event: EngineEvent): EngineState {
     case "session.opened":
       return {
         ...initialState(),
+        isOpen: true,
         sessionId: event.sessionId,
         session: sessionOf(event.branch),
         settings: event.settings,
         contextWindow: event.contextWindow,
       };
+    case "session.closed":
+      return { ...state, isOpen: false };
     case "branch.extended":
       return { ...state, session: extendSession(state.session, event.entries) };
     case "branch.replaced":

@@ -1,4 +1,4 @@
-import { backoffTokens } from "./backoff.ts";
+import { keptByCompaction, missingByClock, missingByFailure, missingByTail } from "./compaction-lane.ts";
 import type { EngineState } from "./engine-state.ts";
 import { type Readings, readLanes, type Standing } from "./lanes.ts";
 import type { LaneName } from "./readings.ts";
@@ -28,6 +28,7 @@ export function explainLane(lane: LaneName, moment: Moment): string {
 export function whyLane(lane: LaneName, { state, standing, at }: Moment): string {
   const readings = readLanes(state, standing.states, at);
   const why = { state, standing, readings, at };
+  if (!state.isOpen) return "no session is open, so nothing starts";
   if (standing.states[lane] === "passive") return "proactive work is off (passive: true)";
   return lane === "compaction" ? whyCompaction(why) : whyWork(lane, why);
 }
@@ -45,18 +46,20 @@ interface Why extends Moment {
 const NEXT_TRIGGER = "the next turn_end or agent_start";
 
 function whyWork(lane: "observer" | "reflectDrop", why: Why): string {
-  const { standing, readings, state, at } = why;
+  const { standing, readings, at } = why;
   const reading = readings[lane];
   const context = standing.contexts[lane];
   const missing = reading.threshold - reading.clock;
   switch (standing.states[lane]) {
-    case "idle":
-      if (missing > 0 && reading.hasWork) return `${tokens(missing)} more make it due`;
-      if (lane === "observer")
-        return missing > 0 ? `${tokens(missing)} more make it due` : "due at the next event";
-      if (missing > 0)
-        return `${tokens(missing)} more make it due, once the observer has recorded something new`;
-      return "no observation is newer than the last reflection, so it waits for the observer to record";
+    case "idle": {
+      if (lane === "reflectDrop" && !reading.hasWork)
+        return missing > 0
+          ? `${makeItDue(missing)}, once the observer has recorded something new`
+          : "no observation is newer than the last reflection, so it waits for the observer to record";
+      const due = missing > 0 ? makeItDue(missing) : "due at the next event";
+      const delay = context.retryAt - at;
+      return delay > 0 ? `${failed(lane, why)}; ${due}, but not within ${duration(delay)}` : due;
+    }
     case "due":
       return lane === "reflectDrop" ? whyDueAfterObserver(why) : `waiting for ${NEXT_TRIGGER}`;
     case "coolingDown": {
@@ -65,25 +68,27 @@ function whyWork(lane: "observer" | "reflectDrop", why: Why): string {
       return `its run at ${tokens(context.clockAtStart)} tokens found nothing to record; due again at ${tokens(dueAt)}, ${more} more, or when coverage moves`;
     }
     case "backingOff": {
-      const worker =
-        lane === "observer" ? [state.workers.observer] : [state.workers.reflector, state.workers.dropper];
-      const kind = worker.find(({ failure }) => failure)?.failure?.kind;
-      const failed = `${inARow(context.failures)}${kind ? ` (${kind})` : ""}`;
-      if (missing > 0)
-        return `${failed}; back to idle at the next event, ${tokens(missing)} more make it due`;
-      return context.retryAt > at
-        ? `${failed}; it tries again at the first turn_end or agent_start after ${duration(context.retryAt - at)}`
-        : `${failed}; the delay is over, waiting for ${NEXT_TRIGGER}`;
+      const delay = context.retryAt - at;
+      return delay > 0
+        ? `${failed(lane, why)}; it tries again at the first turn_end or agent_start after ${duration(delay)}`
+        : `${failed(lane, why)}; the delay is over, waiting for ${NEXT_TRIGGER}`;
     }
     default:
       return whyRunning(lane, why);
   }
 }
 
+/** How often a lane's runs have failed in a row, and what was the matter. */
+function failed(lane: "observer" | "reflectDrop", { standing, state: { workers } }: Why): string {
+  const asked = lane === "observer" ? [workers.observer] : [workers.reflector, workers.dropper];
+  const kind = asked.find(({ failure }) => failure)?.failure?.kind;
+  return `${inARow(standing.contexts[lane].failures)}${kind ? ` (${kind})` : ""}`;
+}
+
 function whyDueAfterObserver({ standing, readings }: Why): string {
   const { heldBack } = readings.reflectDrop;
   const { triggered } = standing.contexts.reflectDrop;
-  if (!heldBack) return triggered ? "it starts at the next event" : `waiting for ${NEXT_TRIGGER}`;
+  if (!heldBack) return `waiting for ${NEXT_TRIGGER}`;
   const because = `held back because observer is ${standing.states.observer}`;
   return triggered
     ? `${because}, starts as soon as that has ended`
@@ -100,48 +105,46 @@ function whyRunning(lane: "observer" | "reflectDrop", { standing, state }: Why):
   return `run ${runId}, started at ${tokens(clockAtStart)}, is in flight and ends within ${duration(workerTimeoutMs)}${then}`;
 }
 
-function whyCompaction({ standing, readings }: Why): string {
+function whyCompaction(why: Why): string {
+  const { standing, readings } = why;
   const reading = readings.compaction;
-  const { failures, totalAtFailure, triggered, runId } = standing.contexts.compaction;
-  const missing = reading.threshold - reading.clock;
+  const { triggered, runId } = standing.contexts.compaction;
   switch (standing.states.compaction) {
-    case "idle":
-      return missing > 0 ? `${tokens(missing)} more make it due` : "due at the next event";
-    case "due":
-      if (reading.observerBehind) {
-        const ready = triggered ? "goes ahead as soon as it has caught up" : "waiting for agent_settled";
-        return `held back because observer is ${standing.states.observer} and a cut now would lose ${tokens(readings.observer.clock)} unobserved tokens, ${ready}`;
-      }
-      return triggered && reading.agentIdle
-        ? "it goes ahead at the next event"
-        : "waiting for agent_settled, so that it interrupts nobody";
+    case "due": {
+      if (!reading.observerBehind) return "waiting for agent_settled, so that it interrupts nobody";
+      const ready = triggered ? "goes ahead as soon as it has caught up" : "waiting for agent_settled";
+      return `held back because observer is ${standing.states.observer} and a cut now would lose ${tokens(readings.observer.clock)} unobserved tokens, ${ready}`;
+    }
     case "requested":
       return `Pi was asked to compact (${runId}) and has not begun; if the agent settles again first, the request is lost`;
     case "compacting":
       return "a compaction is in progress, and its end moves the lane";
-    case "coolingDown": {
-      const kept = reading.clock - reading.sinceCompaction;
-      const needed = kept < reading.threshold ? reading.threshold - kept : reading.threshold;
-      const more = tokens(Math.max(0, needed - reading.sinceCompaction));
-      return `the last compaction kept ${tokens(kept)} tokens; ${more} more new ones make it due`;
-    }
-    default: {
-      const failed = inARow(failures);
-      if (missing > 0)
-        return `${failed}; back to idle at the next event, ${tokens(missing)} more make it due`;
-      const needed = backoffTokens(failures, reading.threshold);
-      const seen = Math.abs(reading.total - totalAtFailure);
-      return `${failed}; due again after ${times(needed, "new token")}, ${tokens(seen)} so far`;
-    }
+    default:
+      return whyCompactionIsNotDue(why);
   }
+}
+
+/** In whichever state the lane waits: each rule asks for new tokens, and the one that asks for most is named. */
+function whyCompactionIsNotDue({ standing, readings: { compaction: reading } }: Why): string {
+  const state = standing.states.compaction;
+  const context = standing.contexts.compaction;
+  const byClock = missingByClock(reading);
+  const byTail = missingByTail(reading);
+  const byFailure = missingByFailure(context, reading);
+  const missing = Math.max(byClock, byTail, byFailure);
+  const parts: string[] = [];
+  if (state === "coolingDown" || (missing > 0 && byTail === missing))
+    parts.push(`the last compaction kept ${tokens(keptByCompaction(reading))} tokens`);
+  if (state === "backingOff" || (missing > 0 && byFailure === missing)) parts.push(inARow(context.failures));
+  return [...parts, missing > 0 ? makeItDue(missing) : "due at the next event"].join("; ");
+}
+
+function makeItDue(missing: number): string {
+  return missing === 1 ? "1 more token makes it due" : `${tokens(missing)} more tokens make it due`;
 }
 
 function tokens(count: number): string {
   return Math.round(count).toLocaleString("en-US");
-}
-
-function times(count: number, what: string): string {
-  return `${tokens(count)} ${what}${count === 1 ? "" : "s"}`;
 }
 
 function inARow(failures: number): string {

@@ -97,14 +97,14 @@ function numberCheck({ format, checks = [] }: Def): QuickCheck | undefined {
   return (value) => isNumber(value) && limits.every((limit) => limit(value as number));
 }
 
+/** Lower limits alone: no event has another. */
 function limitCheck(
   check: string,
   limit: unknown,
   inclusive: boolean,
 ): ((value: number) => boolean) | undefined {
-  if (typeof limit !== "number") return undefined;
-  if (check === "greater_than") return (value) => (inclusive ? value >= limit : value > limit);
-  return check === "less_than" ? (value) => (inclusive ? value <= limit : value < limit) : undefined;
+  if (check !== "greater_than" || typeof limit !== "number") return undefined;
+  return (value) => (inclusive ? value >= limit : value > limit);
 }
 
 function isDefined<T>(value: T | undefined): value is T {

@@ -14,7 +14,7 @@ import { isValidCutKind } from "./describe-entry.ts";
 import type { Ledger } from "./ledger.ts";
 import { FOLDED, type MemoryDetails } from "./ledger-entries.ts";
 import type { EntryAt } from "./memory-content.ts";
-import { CUT_EVERYTHING, type Selection, selectForCompaction } from "./projections.ts";
+import { type Selection, selectForCompaction } from "./projections.ts";
 import type { Settings } from "./settings.ts";
 import { summarise, type Unobserved } from "./summary.ts";
 
@@ -50,11 +50,10 @@ export function planCut(
   const proposed = positionOf(branch, firstKeptEntryId);
   const end = proposed === NOWHERE ? branch.length : proposed;
   const cut = cutThatHidesNothing(branch, ledger, end, settings.compactionGapMaxTokens);
-  const moved = cut < end;
   return {
     cut,
-    firstKeptEntryId: (moved ? idAt(branch, cut) : undefined) ?? firstKeptEntryId,
-    selection: selectForCompaction(ledger, proposed === NOWHERE && !moved ? CUT_EVERYTHING : cut, settings),
+    firstKeptEntryId: idAt(branch, cut) ?? firstKeptEntryId,
+    selection: selectForCompaction(ledger, cut, settings),
   };
 }
 

@@ -1,7 +1,12 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { explainLane } from "../../src/machines/explain.ts";
-import type { LaneName } from "../../src/machines/readings.ts";
-import { type Schedule, schedule } from "../support/schedule.ts";
+import type { Step } from "../../src/machines/engine.ts";
+import { explainLane, whyLane } from "../../src/machines/explain.ts";
+import { LANES, type LaneName } from "../../src/machines/readings.ts";
+import { createStepper } from "../../src/machines/stepper.ts";
+import type { EntryFact } from "../../src/reducers/entry-fact.ts";
+import { type Act, actedSession, anyAct } from "../support/engine-acts.ts";
+import { fact, finished, type Schedule, schedule } from "../support/schedule.ts";
 
 const settings = { observeAfterTokens: 1000, reflectAfterTokens: 2000, compactAfterTokens: 5000 };
 
@@ -12,11 +17,91 @@ function explain(s: Schedule, lane: LaneName, later = 0): string {
   return explainLane(lane, { ...step, at: Date.parse(step.event.at) + later });
 }
 
+function observations(coversUpToId: string): EntryFact {
+  const ledger = { type: "observations", coversUpToId, records: [] } as const;
+  return { id: "o", kind: "ledger", tokens: 0, ledger: { ...ledger, records: [] } };
+}
+
+/** A session in which all this has happened. */
+function acted(acts: readonly Act[]) {
+  const session = actedSession();
+  const { step } = createStepper();
+  const steps: Step[] = [];
+  const act = (one: Act) => {
+    for (const event of session.eventsOf(one)) {
+      const made = step(event);
+      steps.push(made);
+      session.hear(made.commands);
+    }
+  };
+  act({ do: "open", isSame: true });
+  acts.forEach(act);
+  return {
+    steps,
+    /** Says so many tokens and gives where the lanes stand then. */
+    say(tokens: number): Step["lanes"] {
+      act({ do: "say", tokens, by: "user" });
+      const last = steps.at(-1);
+      if (!last) throw new Error("nothing has happened");
+      return last.lanes;
+    },
+  };
+}
+
+describe("explaining any lane", () => {
+  it("says so when no session is open", () => {
+    const s = schedule(settings);
+    s.turn(6000);
+    s.tell({ type: "session.closed", reason: "quit" });
+    for (const lane of LANES) expect(explain(s, lane)).toMatch(/; no session is open, so nothing starts$/);
+  });
+
+  it("says that the next event will do it when proactive work was just put on", () => {
+    const s = schedule({ ...settings, passive: true });
+    s.say(1000);
+    const covers = s.tip;
+    s.say(5000);
+    const settingsNow = s.engine.state.settings;
+    s.tell({ type: "branch.extended", entries: [observations(covers)] });
+    s.tell({ type: "settings.changed", settings: { ...settingsNow, passive: false } });
+    expect(LANES.map((lane) => explain(s, lane))).toEqual([
+      "observer is idle since #5: 5,000 of 1,000 tokens; due at the next event",
+      "reflect/drop is idle since #5: 6,000 of 2,000 tokens; due at the next event",
+      "compaction is idle since #5: 6,000 of 5,000 tokens; due at the next event",
+    ]);
+  });
+
+  it("is right about how many more tokens make a lane due, wherever it stands", () => {
+    let checked = 0;
+    fc.assert(
+      fc.property(
+        fc.array(anyAct, { maxLength: 60, size: "max" }),
+        fc.constantFrom(...LANES),
+        (acts, lane) => {
+          const [one, other] = [acted(acts), acted(acts)];
+          const last = one.steps.at(-1);
+          if (!last) return;
+          const why = whyLane(lane, { ...last, at: Date.parse(last.event.at) });
+          const [, number] = /(?:^|[;,] )([\d,]+) more(?: tokens? makes? it due$|, or)/.exec(why) ?? [];
+          if (number === undefined || /but not within/.test(why)) return;
+          checked++;
+          const missing = Number(number.replaceAll(",", ""));
+          const isWaiting = { idle: true, coolingDown: true, backingOff: true } as Record<string, boolean>;
+          expect(isWaiting[one.say(missing - 1)[lane]]).toBe(true);
+          expect(isWaiting[other.say(missing)[lane]]).toBeUndefined();
+        },
+      ),
+      { numRuns: 1000 },
+    );
+    expect(checked).toBeGreaterThan(300);
+  });
+});
+
 describe("explaining the observer", () => {
   it("idle: how much is missing", () => {
     const s = schedule(settings);
     s.say(250);
-    expect(explain(s, "observer")).toBe("observer is idle: 250 of 1,000 tokens; 750 more make it due");
+    expect(explain(s, "observer")).toBe("observer is idle: 250 of 1,000 tokens; 750 more tokens make it due");
   });
 
   it("due: since when, and what it waits for", () => {
@@ -60,6 +145,40 @@ describe("explaining the observer", () => {
     );
   });
 
+  it("backingOff: how often, once it has failed again, and for how long", () => {
+    const s = schedule(settings);
+    s.turn(1200);
+    s.finish("failed");
+    s.wait(30_000);
+    s.turn();
+    s.finish("failed");
+    expect(explain(s, "observer")).toMatch(
+      /; 2 failures in a row \(other\); it tries again at the first turn_end or agent_start after 60 s$/,
+    );
+    expect(explain(s, "observer", 60_000)).toMatch(/the delay is over/);
+  });
+
+  it("backingOff: that it failed, when nothing is known of why", () => {
+    const s = schedule(settings);
+    s.turn(1200);
+    const failed = finished("observer-1", "observer", "failed", s.tip);
+    s.tell({ ...failed, failure: undefined } as typeof failed);
+    expect(explain(s, "observer")).toMatch(/tokens; 1 failure; it tries again/);
+  });
+
+  it("idle after a failure, on a branch with less: that the delay stands", () => {
+    const s = schedule(settings);
+    s.turn(1200);
+    s.tell({ type: "branch.replaced", branch: [fact("other", 400)] });
+    s.tell(finished("observer-1", "observer", "failed", "other"));
+    expect(explain(s, "observer")).toMatch(
+      /^observer is idle .*; 1 failure \(other\); 600 more tokens make it due, but not within 30 s$/,
+    );
+    expect(explain(s, "observer", 30_000)).toMatch(
+      /^observer is idle .* tokens; 600 more tokens make it due$/,
+    );
+  });
+
   it("passive: that it is off", () => {
     const s = schedule({ ...settings, passive: true });
     expect(explain(s, "observer")).toBe(
@@ -73,6 +192,46 @@ describe("explaining reflect/drop", () => {
     const s = schedule({ ...settings, observeAfterTokens: 10_000 });
     s.say(2500);
     expect(explain(s, "reflectDrop")).toMatch(/no observation is newer than the last reflection/);
+  });
+
+  it("idle: how much is missing, and whether that is enough", () => {
+    const s = schedule({ ...settings, observeAfterTokens: 1500 });
+    s.say(500);
+    expect(explain(s, "reflectDrop")).toMatch(
+      /; 1,500 more tokens make it due, once the observer has recorded something new$/,
+    );
+    s.turn(1000);
+    s.finish("recorded");
+    expect(explain(s, "reflectDrop")).toMatch(/; 500 more tokens make it due$/);
+    s.say(499);
+    expect(explain(s, "reflectDrop")).toMatch(/; 1 more token makes it due$/);
+  });
+
+  it("idle at its threshold without new observations: that more tokens are no help", () => {
+    const s = schedule({ ...settings, observeAfterTokens: 10_000 });
+    s.say(2000);
+    expect(explain(s, "reflectDrop")).toMatch(
+      /; no observation is newer than the last reflection, so it waits for the observer to record$/,
+    );
+  });
+
+  it("due, and not held back", () => {
+    const s = schedule({ ...settings, observeAfterTokens: 1500 });
+    s.turn(1500);
+    s.finish("recorded");
+    s.say(500);
+    expect(explain(s, "reflectDrop")).toMatch(/; waiting for the next turn_end or agent_start$/);
+  });
+
+  it("backingOff: which of its workers failed, and why", () => {
+    const s = schedule(settings);
+    s.turn(2000);
+    s.finish("recorded");
+    s.turn();
+    expect(s.inFlight.map(({ worker }) => worker)).toEqual(["reflector"]);
+    s.finish("failed");
+    expect(explain(s, "reflectDrop")).toMatch(/; 1 failure \(other\); it tries again/);
+    expect(explain(s, "observer")).not.toMatch(/other/);
   });
 
   it("due, held back by the observer", () => {
@@ -101,11 +260,11 @@ describe("explaining compaction", () => {
     const s = schedule(quiet);
     s.tell({ type: "agent.started" });
     s.turn(5100);
-    expect(explain(s, "compaction")).toMatch(/waiting for agent_settled/);
+    expect(explain(s, "compaction")).toMatch(/; waiting for agent_settled, so that it interrupts nobody$/);
     s.settle();
     expect(explain(s, "compaction")).toMatch(/Pi was asked to compact \(compaction-1\) and has not begun/);
     s.settle();
-    expect(explain(s, "compaction")).toMatch(/1 failure; due again after 1 new token, 0 so far$/);
+    expect(explain(s, "compaction")).toMatch(/; 1 failure; 1 more token makes it due$/);
   });
 
   it("due, held back because a cut would lose what the observer is about to read", () => {
@@ -118,6 +277,46 @@ describe("explaining compaction", () => {
     );
   });
 
+  it("due, held back, and nobody has asked yet", () => {
+    const s = schedule({ ...settings, reflectAfterTokens: 1e6, compactionGapMaxTokens: 100 });
+    s.tell({ type: "agent.started" });
+    s.turn(5100);
+    expect(explain(s, "compaction")).toMatch(/5,100 unobserved tokens, waiting for agent_settled$/);
+  });
+
+  it("compacting: that its end is waited for", () => {
+    const s = schedule(quiet);
+    s.tell({ type: "compaction.started", reason: "manual" });
+    expect(explain(s, "compaction")).toMatch(/; a compaction is in progress, and its end moves the lane$/);
+  });
+
+  it("backingOff: how often it failed, and that it is below its threshold too", () => {
+    const s = schedule(quiet);
+    s.say(4000);
+    const failed = { type: "compaction.failed", failure: { kind: "refused", message: "" } } as const;
+    for (let i = 0; i < 2; i++) {
+      s.tell({ type: "compaction.started", reason: "manual" });
+      s.tell(failed);
+    }
+    expect(explain(s, "compaction")).toMatch(/^compaction is idle .*; 1,000 more tokens make it due$/);
+    s.say(900);
+    s.tell({ type: "compaction.started", reason: "manual" });
+    s.tell(failed);
+    // A sixteenth of the threshold is doubled at the third failure.
+    expect(explain(s, "compaction")).toMatch(
+      /^compaction is idle .*; 3 failures in a row; 625 more tokens make it due$/,
+    );
+  });
+
+  it("idle at its threshold after a failure: how many new tokens that takes", () => {
+    const s = schedule(quiet);
+    s.say(5000);
+    s.tell({ type: "compaction.failed", failure: { kind: "refused", message: "" } });
+    expect(explain(s, "compaction")).toMatch(
+      /^compaction is backingOff .*; 1 failure; 1 more token makes it due$/,
+    );
+  });
+
   it("coolingDown: what was kept, and how much must come", () => {
     const s = schedule(quiet);
     s.say(3000);
@@ -125,9 +324,9 @@ describe("explaining compaction", () => {
     s.compact("e2");
     s.say(500);
     expect(explain(s, "compaction")).toMatch(
-      /the last compaction kept 2,000 tokens; 2,500 more new ones make it due$/,
+      /the last compaction kept 2,000 tokens; 2,500 more tokens make it due$/,
     );
     s.compact("e1");
-    expect(explain(s, "compaction")).toMatch(/kept 5,500 tokens; 5,000 more new ones make it due$/);
+    expect(explain(s, "compaction")).toMatch(/kept 5,500 tokens; 5,000 more tokens make it due$/);
   });
 });

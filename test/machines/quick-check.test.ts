@@ -42,8 +42,61 @@ describe("a quick check", () => {
     );
   });
 
+  it("looks at what a schema looks at", () => {
+    const schema = z.object({
+      word: z.enum(["a", "b"]),
+      one: z.literal(1),
+      text: z.string(),
+      yes: z.boolean(),
+      number: z.number(),
+      count: z.int().min(0),
+      share: z.number().gt(0),
+      list: z.array(z.string()),
+      maybe: z.string().nullable(),
+      absent: z.string().optional(),
+      either: z.union([z.string(), z.object({ inner: z.int() })]),
+    });
+    const good = {
+      ...{ word: "a", one: 1, text: "", yes: false, number: -1.5, count: 0, share: 0.1, list: ["a"] },
+      ...{ maybe: null, either: { inner: 1 } },
+    };
+    const quick = quickCheckOf(schema);
+    expect(quick?.(good)).toBe(true);
+    expect(quick?.({ ...good, absent: "", maybe: "", either: "", list: [] })).toBe(true);
+    for (const other of [null, undefined, 1, "", [], [good]]) expect(quick?.(other)).toBe(false);
+    for (const bad of [
+      { word: "c" },
+      { one: 2 },
+      { text: 1 },
+      { yes: "true" },
+      { number: "1" },
+      { number: Number.NaN },
+      { count: -1 },
+      { count: 0.5 },
+      { share: 0 },
+      { list: [1] },
+      { list: {} },
+      { maybe: 1 },
+      { absent: 1 },
+      { either: {} },
+      { either: { inner: 1, more: 1 } },
+      { more: 1 },
+    ]) {
+      expect([bad, quick?.({ ...good, ...bad })]).toEqual([bad, false]);
+    }
+    const { text: _text, ...lacking } = good;
+    expect(quick?.(lacking)).toBe(false);
+  });
+
   it("is not made for schemas that do more than look", () => {
     for (const schema of [
+      z.number().max(2),
+      z.number().multipleOf(2),
+      z.int32(),
+      z.string().regex(/a/g),
+      z.array(z.unknown()),
+      z.union([z.string(), z.unknown()]),
+      z.unknown().nullable(),
       z.string().transform(Number),
       z.string().default("a"),
       z.coerce.number(),

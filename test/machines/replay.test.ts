@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { decisionOf, type RecordingLine } from "../../src/machines/recording.ts";
-import { createReplay, type ReplayReport } from "../../src/machines/replay.ts";
+import { createReplay, type ReplayReport, replay } from "../../src/machines/replay.ts";
 import { runReplay } from "../support/run-replay.ts";
 import { type Schedule, schedule } from "../support/schedule.ts";
 
@@ -72,6 +72,87 @@ describe("a replay", () => {
     expect(verified(report)).toEqual(ALL_WELL);
   });
 
+  it("counts on from an opening of one event, and leaves a gap between two parts a gap", () => {
+    const [opening] = linesOf(schedule(settings));
+    if (opening === undefined) throw new Error("no opening");
+    const later = linesOf(busySchedule(), 9);
+    const { steps } = runReplay([HEADER, opening, HEADER, opening, HEADER, opening, HEADER, ...later]);
+    const [first] = later;
+    if (!first || !("seq" in first)) throw new Error("no event");
+    expect(steps.slice(0, 4).map(({ number }) => number)).toEqual([1, 2, 3, first.seq + 2]);
+  });
+
+  it("gives an event that two parts of a rotated recording share one number", () => {
+    const s = busySchedule();
+    const keyframe = s.engine.keyframe();
+    const last = s.steps.at(-1)?.event;
+    if (!last) throw new Error("no event");
+    const { v, seq, at } = last;
+    const { session, ...state } = s.engine.state;
+    const branch = s.steps.flatMap(({ event }) => (event.type === "branch.extended" ? event.entries : []));
+    const reopened = { v, seq, at, type: "session.opened" as const, reason: "keyframe", sessionId: "test" };
+    s.turn(600);
+    const rotated: RecordingLine[] = [
+      ...[HEADER, ...linesOf(s).filter((line) => "seq" in line && line.seq <= seq)],
+      ...[HEADER, keyframe, { ...reopened, settings: state.settings, branch }],
+      ...linesOf(s).filter((line) => "seq" in line && line.seq > seq),
+    ];
+    // After another opening too, whose events come first.
+    const { steps, report } = runReplay([HEADER, ...linesOf(busySchedule()), ...rotated]);
+    const numbers = steps.map(({ number }) => number);
+    expect(numbers.filter((number, index) => number === numbers[index + 1])).toEqual([2 * seq]);
+    expect(numbers.at(-1)).toBe(2 * seq + 2);
+    expect(verified(report)).toEqual(ALL_WELL);
+  });
+
+  it("misses the last decision of a part, whatever comes after it", () => {
+    const s = busySchedule();
+    const lines = linesOf(s);
+    const at = lines.findLastIndex(({ type }) => type === "decision");
+    const cut = [HEADER, ...lines.slice(0, at)];
+    const number = (given: RecordingLine[]) => runReplay(given).report.verification.difference?.number;
+    const event = lines[at - 1];
+    if (!event || !("seq" in event)) throw new Error("no event");
+    expect(number(cut)).toBe(event.seq);
+    expect(number([...cut, HEADER, ...lines])).toBe(event.seq);
+    const taking = createReplay();
+    cut.forEach(taking.take);
+    expect(taking.end().verification.difference?.number).toBe(event.seq);
+  });
+
+  it("says nothing of a recording without lines", () => {
+    expect(createReplay().end()).toEqual({
+      events: 0,
+      missingEvents: 0,
+      verification: { compared: 0, decisions: 0, unverified: 0 },
+    });
+  });
+
+  it("judges bare events too, and marks none of them as modelled", () => {
+    const s = busySchedule();
+    const { steps, report } = runReplay(linesOf(s));
+    expect(verified(report)).toEqual(ALL_WELL);
+    expect(report.verification.compared).toBe(s.steps.length);
+    expect(steps.some(({ modelled }) => modelled)).toBe(false);
+  });
+
+  it("under other settings counts events, and judges none", () => {
+    const run = replay([HEADER, ...linesOf(busySchedule())], { settings: { observeAfterTokens: 2000 } });
+    let taken = 0;
+    for (let next = run.next(); ; next = run.next()) {
+      if (!next.done) taken++;
+      else {
+        expect(next.value).toEqual({
+          events: taken,
+          missingEvents: 0,
+          verification: { compared: 0, decisions: 0, unverified: 0 },
+        });
+        break;
+      }
+    }
+    expect(taken).toBeGreaterThan(10);
+  });
+
   it("names the first difference with the five events that led to it", () => {
     const s = busySchedule();
     const lines = linesOf(s);
@@ -98,6 +179,10 @@ describe("a replay", () => {
     const { report } = runReplay(lines.toSpliced(at, 1));
     expect(report.missingEvents).toBe(1);
     expect(report.verification.unverified).toBe(s.steps.length - 9);
+    const events = lines.filter((line) => line.type !== "header" && line.type !== "decision");
+    expect(runReplay([...events.slice(0, 5), ...events.slice(8)]).report.missingEvents).toBe(3);
+    // One number twice: something is missing, though nobody can tell how much.
+    expect(runReplay([...events.slice(0, 5), ...events.slice(4)]).report.missingEvents).toBe(1);
     const headless = runReplay(linesOf(s, 3)).report;
     expect(headless.missingEvents).toBe(1);
     expect(headless.verification.compared).toBe(0);
@@ -107,28 +192,37 @@ describe("a replay", () => {
     const s = busySchedule();
     const lines = linesOf(s);
     const at = lines.findIndex(({ type }) => type === "decision");
-    const replay = createReplay();
+    const taking = createReplay();
     for (const [index, line] of lines.entries()) {
-      if (index === at) replay.lostLine();
-      else replay.take(line);
+      if (index === at) taking.lostLine();
+      else taking.take(line);
     }
-    expect(verified(replay.end())).toEqual({ ...ALL_WELL, unverified: 1 });
+    expect(verified(taking.end())).toEqual({ ...ALL_WELL, unverified: 1 });
   });
 
   it("takes a last line that broke off for normal", () => {
     const s = busySchedule();
     const lines = linesOf(s);
     const at = lines.findLastIndex(({ type }) => type === "decision");
-    const replay = createReplay();
-    for (const line of lines.slice(0, at)) replay.take(line);
-    expect(verified(replay.end({ truncated: true }))).toEqual(ALL_WELL);
+    const taking = createReplay();
+    for (const line of lines.slice(0, at)) taking.take(line);
+    expect(verified(taking.end({ truncated: true }))).toEqual(ALL_WELL);
   });
 
   it("reads lines as they are written, to the same end", () => {
     const lines = [HEADER, ...linesOf(busySchedule())];
-    const replay = createReplay();
-    for (const line of lines) replay.read(JSON.stringify(line));
-    expect(replay.end()).toEqual(runReplay(lines).report);
+    const taking = createReplay();
+    for (const line of lines) taking.read(JSON.stringify(line));
+    expect(taking.end()).toEqual(runReplay(lines).report);
+    const inPiece = createReplay();
+    const texts = lines.map((line) => JSON.stringify(line));
+    const piece = { text: texts.join("\n") };
+    for (let [at, start] = [0, 0]; at < texts.length; at++) {
+      const end = start + (texts[at]?.length ?? 0);
+      inPiece.read({ piece, start, end });
+      start = end + 1;
+    }
+    expect(inPiece.end()).toEqual(runReplay(lines).report);
   });
 
   it("names the event at which a reducer or a machine throws", () => {

@@ -6,7 +6,10 @@ import { sessionOf } from "../../src/reducers/session-state.ts";
 
 /** A branch of entries of 100 tokens each; `observed` names the last one that observations cover. */
 function session(kinds: EntryKind[], { observed, cut }: { observed?: number; cut?: number } = {}) {
-  const facts: EntryFact[] = kinds.map((kind, n) => ({ id: `e${n}`, kind, tokens: 100, source: true }));
+  const facts: EntryFact[] = kinds.map((kind, n) => {
+    const source = kind !== "other" && { source: true as const };
+    return { id: `e${n}`, kind, tokens: 100, ...source };
+  });
   if (observed !== undefined) {
     const ledger = { type: "observations", coversUpToId: `e${observed}`, records: [] } as const;
     facts.push({ id: "o", kind: "ledger", tokens: 0, ledger: { ...ledger, records: [] } });
@@ -94,5 +97,19 @@ describe("a fold", () => {
     expect(kept(batch, { proposed: "e4", gap: 299, observed: 2 })).toBe("e4");
     // What is unobserved does not fit, the call of the proposed result does.
     expect(kept(["user", ...batch], { proposed: "e4", gap: 200 })).toBe("e2");
+  });
+
+  it("looks behind whatever stands between a call and its result", () => {
+    const noted: EntryKind[] = ["user", "assistant", "toolResult", "other", "toolResult", "assistant"];
+    expect(kept(noted, { proposed: "e3", gap: 1000, observed: 5 })).toBe("e1");
+    const steered: EntryKind[] = ["user", "assistant", "user", "toolResult"];
+    expect(kept(steered, { proposed: "e2", gap: 1000, observed: 3 })).toBe("e1");
+    // A note after the last result separates nothing.
+    expect(kept([...steered, "other", "user"], { proposed: "e4", gap: 1000, observed: 5 })).toBe("e4");
+  });
+
+  it("leaves the cut where Pi proposes when no cut may stand before what is unobserved", () => {
+    expect(kept(["toolResult", "user"], { proposed: "e1", gap: 1000 })).toBe("e1");
+    expect(kept(["toolResult", "other", "user"], { proposed: "e1", gap: 1000 })).toBe("e1");
   });
 });
