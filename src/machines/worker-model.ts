@@ -94,6 +94,8 @@ interface Tally {
   durationMs: number;
   requests: number;
   overhead: number;
+  output: number;
+  /** Of broken runs too */
   usage: Usage;
 }
 
@@ -116,6 +118,7 @@ export function createRunStatistics(): RunStatistics {
     tally.records += event.records;
     tally.durationMs += event.durationMs;
     tally.requests += event.requests;
+    tally.output += usage.output;
     const sent = usage.input + usage.cacheRead + usage.cacheWrite;
     tally.overhead += sent - event.requests * readBy(event.worker, before, event.sourceTokens);
   }
@@ -176,6 +179,7 @@ function newTally(): Tally {
     durationMs: 0,
     requests: 0,
     overhead: 0,
+    output: 0,
     usage: noUsage(),
   };
 }
@@ -192,7 +196,7 @@ function modelOf(tally: Tally, otherwise: RunModel): RunModel {
     requests: requests / runs,
     overheadPerRequest:
       requests === 0 ? otherwise.overheadPerRequest : Math.max(0, tally.overhead / requests),
-    outputPerRequest: requests === 0 ? otherwise.outputPerRequest : tally.usage.output / requests,
+    outputPerRequest: requests === 0 ? otherwise.outputPerRequest : tally.output / requests,
   };
 }
 

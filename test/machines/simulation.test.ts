@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
+import type { Worker } from "../../src/machines/readings.ts";
 import { decisionOf, type RecordingLine } from "../../src/machines/recording.ts";
 import { type ReplayStep, replay } from "../../src/machines/replay.ts";
 import { createRecordingSimulation } from "../../src/machines/simulated-recording.ts";
 import { createSessionReplay, type SessionReplayOptions } from "../../src/machines/simulated-session.ts";
-import { createTune, gridOf } from "../../src/machines/tune.ts";
+import { createTune, gridOf, type TuneRow } from "../../src/machines/tune.ts";
 import { createRunStatistics, DEFAULT_MODEL, type WorkerModel } from "../../src/machines/worker-model.ts";
+import { clocksOfSession } from "../../src/reducers/session-state.ts";
 import type { Settings } from "../../src/reducers/settings.ts";
 import { type PlainSession, plainSession } from "../support/plain-session.ts";
 import { runReplay } from "../support/run-replay.ts";
@@ -194,6 +196,78 @@ describe("tuning", () => {
     expect(often?.longestUnobserved).toBeLessThan(seldom?.longestUnobserved ?? 0);
     expect(often?.usage.cost).toBeGreaterThan(seldom?.usage.cost ?? Number.POSITIVE_INFINITY);
     expect([often?.best, seldom?.best]).toEqual([true, true]);
+  });
+
+  it("is right about which rows nothing beats, whatever counts as cost", () => {
+    const many = gridOf([2000, 5000, 9000, 30_000], [10_000, 25_000], [15_000, 30_000, 45_000]);
+    for (const price of [undefined, { input: 1, output: 5 }, { input: 1, output: 50 }]) {
+      const tune = createTune({ grid: many, model: { ...DEFAULT_MODEL, keepTokens: 5000 }, price });
+      tune.takeSession(talk(90).entries);
+      const rows = tune.rows();
+      const badness = ({ usage, ...row }: TuneRow) => [
+        price ? usage.cost : usage.input + 5 * usage.output,
+        row.longestUnobserved,
+        row.longestUnreflected,
+        row.cutUnobserved,
+        row.compactions,
+      ];
+      const isBeaten = (row: TuneRow) =>
+        rows.some((other) => {
+          const [theirs, ours] = [badness(other), badness(row)];
+          const differences = theirs.map((value, i) => value - (ours[i] ?? 0));
+          return Math.max(...differences) <= 0 && Math.min(...differences) < 0;
+        });
+      expect(rows.map(({ best }) => best)).toEqual(rows.map((row) => !isBeaten(row)));
+      expect(new Set(rows.map(({ best }) => best)).size).toBe(2);
+    }
+  });
+
+  it("says of each row what a replay under its settings does", () => {
+    const session = talk(90);
+    const [thresholds] = gridOf([5000], [12_000], [40_000]);
+    if (!thresholds) throw new Error("no row");
+    const tune = createTune({ grid: [thresholds], model: DEFAULT_MODEL, price: { input: 1, output: 5 } });
+    tune.takeSession(session.entries);
+    const [row] = tune.rows();
+    const { steps } = replaySession(session, { patch: thresholds });
+    const finished = steps.flatMap(({ event }) => (event.type === "run.finished" ? [event] : []));
+    const sum = (of: (event: (typeof finished)[number]) => number) =>
+      finished.reduce((total, event) => total + of(event), 0);
+    const count = (worker: Worker) => finished.filter((event) => event.worker === worker).length;
+    const clocks = steps.map(({ state }) => clocksOfSession(state.session));
+    expect(row).toMatchObject({
+      thresholds,
+      runs: { observer: count("observer"), reflector: count("reflector"), dropper: count("dropper") },
+      requests: sum(({ requests }) => requests),
+      sourceTokensRead: sum(({ sourceTokens }) => sourceTokens),
+      usage: { input: sum(({ usage }) => usage.input), output: sum(({ usage }) => usage.output) },
+      longestUnobserved: Math.max(...clocks.map(({ observe }) => observe)),
+      longestUnreflected: Math.max(...clocks.map(({ reflect }) => reflect)),
+      compactions: compactionsOf(steps).length,
+      best: true,
+    });
+    expect(row?.compactions).toBeGreaterThan(1);
+    expect(row?.runs.reflector).toBeGreaterThan(1);
+    expect(row?.usage.cost).toBeCloseTo(((row?.usage.input ?? 0) + 5 * (row?.usage.output ?? 0)) / 1e6, 9);
+  });
+
+  it("takes a recording with all its openings, and the events alone", () => {
+    const { lines } = recordedSession(12);
+    const nextDay = lines.map((line) =>
+      "at" in line ? { ...line, at: line.at.replace("2026-01-15", "2026-01-16") } : line,
+    );
+    const again = [...lines, ...nextDay];
+    const tuned = (given: readonly RecordingLine[]) => {
+      const tune = createTune({ grid, model: DEFAULT_MODEL });
+      given.forEach(tune.takeLine);
+      return tune.rows();
+    };
+    expect(tuned(lines.filter(({ type }) => type !== "decision"))).toEqual(tuned(lines));
+    const [once, twice] = [tuned(lines), tuned(again)];
+    expect(once[0]?.runs.observer).toBe(2);
+    expect(twice[0]?.runs.observer).toBe(4);
+    expect(twice[0]?.requests).toBe(4 * DEFAULT_MODEL.observer.requests);
+    expect(twice[1]?.longestUnobserved).toBe(once[1]?.longestUnobserved);
   });
 
   it("counts what compactions cut that nobody had observed", () => {
