@@ -72,12 +72,13 @@ describe("explaining any lane", () => {
   });
 
   it("is right about how many more tokens make a lane due, wherever it stands", () => {
-    let checked = 0;
+    let [tried, checked] = [0, 0];
     fc.assert(
       fc.property(
         fc.array(anyAct, { maxLength: 60, size: "max" }),
         fc.constantFrom(...LANES),
         (acts, lane) => {
+          tried++;
           const [one, other] = [acted(acts), acted(acts)];
           const last = one.steps.at(-1);
           if (!last) return;
@@ -93,7 +94,7 @@ describe("explaining any lane", () => {
       ),
       { numRuns: 1000 },
     );
-    expect(checked).toBeGreaterThan(300);
+    expect(checked / tried).toBeGreaterThan(0.1);
   });
 });
 
