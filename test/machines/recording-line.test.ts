@@ -4,9 +4,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { eventTime } from "../../src/machines/event-time.ts";
 import { EngineEventSchema } from "../../src/machines/events.ts";
-import type { Line } from "../../src/machines/line.ts";
+import { isBlank, type Line } from "../../src/machines/line.ts";
 import { readPlainEvent } from "../../src/machines/plain-event.ts";
 import {
+  isDecision,
   parseRecordingLine,
   RecordingLineError,
   readRecordingLine,
@@ -47,6 +48,24 @@ function among(text: string, before: string, after: string): Line {
   const piece = { text: whole, ...(isAscii && { ascii: new TextEncoder().encode(whole) }) };
   const start = before.length + 1;
   return { piece, start, end: start + text.length };
+}
+
+/** Reads a line as JSON and off the bytes of a file; both must say the same of it, if only that it is no line. */
+function expectReadsAlike(text: string, before: string): void {
+  const line = among(text, before, "");
+  if (before !== "") readPlainEvent({ ...line, start: 0, end: before.length });
+  const [fromJson, fromBytes] = [() => parseRecordingLine(text), () => readRecordingLine(line)].map(
+    (read) => {
+      try {
+        return { read: read() };
+      } catch (error) {
+        return { problem: (error as Error).message };
+      }
+    },
+  );
+  // Comparing text is cheap; the assertion only words the difference.
+  if (JSON.stringify(fromBytes) !== JSON.stringify(fromJson))
+    expect([text, fromBytes]).toEqual([text, fromJson]);
 }
 
 const neighbour = fc.oneof(
@@ -100,6 +119,64 @@ describe("a line of a recording", () => {
     );
   });
 
+  it("reads alike off its bytes and as JSON, whichever byte of it is another, missing or there twice", () => {
+    const head = '{"v":1,"seq":10,"at":"2026-01-15T09:05:09.059Z","type":';
+    const facts = [
+      '{"id":"a0z9AZ-_bcdef","kind":"user","tokens":10,"source":true}',
+      '{"id":"b","kind":"other","tokens":0}',
+    ].join(",");
+    const good = [
+      `${head}"turn.ended"}`,
+      `${head}"agent.started"}`,
+      `${head}"agent.settled","aborted":false}`,
+      `${head}"agent.settled","aborted":true}`,
+      `${head}"branch.extended","entries":[${facts}]}`,
+    ];
+    const others = [...'0569/:@AZ[^_`az{-.,]}" \t\x7f', "é"];
+    for (const text of good) {
+      for (let place = 0; place < text.length; place++) {
+        const [before, here, after] = [text.slice(0, place), text.charAt(place), text.slice(place + 1)];
+        for (const by of ["", here + here, ...others]) {
+          // The line before it has the same minute, as nearly all have.
+          expectReadsAlike(before + by + after, text);
+        }
+      }
+    }
+  });
+
+  it("reads alike off its bytes and as JSON where a number or an id is at its limits", () => {
+    const line = (seq: string, id: string, tokens: string) =>
+      `{"v":1,"seq":${seq},"at":"2026-01-15T09:05:09.059Z","type":"branch.extended","entries":[{"id":"${id}","kind":"user","tokens":${tokens}}]}`;
+    const numbers = [
+      "0",
+      "00",
+      "01",
+      "9",
+      "-1",
+      "1.5",
+      "1e3",
+      "",
+      ...[14, 15, 16, 17].map((n) => "9".repeat(n)),
+    ];
+    for (const number of numbers) {
+      expectReadsAlike(line(number, "a", "1"), "");
+      expectReadsAlike(line("1", "a", number), "");
+    }
+    for (const length of [0, 1, 11, 12, 13, 63, 64, 65, 100])
+      expectReadsAlike(line("1", "f".repeat(length), "1"), "");
+  });
+
+  it("ends where it is said to end, whatever follows", () => {
+    const text = '{"v":1,"seq":1,"at":"2026-01-15T09:05:09.059Z","type":"turn.ended"}';
+    const ascii = new TextEncoder().encode(`${text}${text}`);
+    const piece = { text: `${text}${text}`, ascii };
+    expect(readPlainEvent({ piece, start: 0, end: text.length })).toMatchObject({ seq: 1 });
+    expect(readPlainEvent({ piece, start: text.length, end: 2 * text.length })).toMatchObject({ seq: 1 });
+    for (const end of [0, text.length - 1, text.length + 1, 2 * text.length])
+      expect(readPlainEvent({ piece, start: 0, end })).toBeUndefined();
+    expect(readPlainEvent({ piece: { text }, start: 0, end: text.length })).toBeUndefined();
+  });
+
   it("is read off its bytes when it is one of the frequent events", () => {
     const lines = [...largeRecording({ events: 500, tokensPerEntry: 10 })];
     const read = lines.map((line) => readPlainEvent(among(JSON.stringify(line), "", "")));
@@ -138,9 +215,33 @@ describe("a line of a recording", () => {
     }
   });
 
+  it("keeps the order of its members when it is read off its bytes", () => {
+    const text = '{"v":1,"seq":1,"at":"2026-01-15T09:05:09.059Z","type":"turn.ended"}';
+    expect(JSON.stringify(readRecordingLine(among(text, "", "")))).toBe(text);
+  });
+
+  it("tells a decision by how the recorder writes it, and blank lines by nothing in them", () => {
+    const decision = '{"type":"decision","seq":1,"transitions":[],"commands":[]}';
+    expect(isDecision(among(decision, "x", "y"))).toBe(true);
+    expect(isDecision(among(` ${decision}`, "x", "y"))).toBe(false);
+    expect(isDecision(among('{"type":"header"}', decision, decision))).toBe(false);
+    for (const blank of ["", " ", "\t \r", "\u2003 ".trimStart()]) {
+      expect([blank, isBlank(among(blank, "x", "y"))]).toEqual([blank, true]);
+    }
+    for (const text of ["{}", " {}", "\u0000", " x "])
+      expect([text, isBlank(among(text, "", ""))]).toEqual([text, false]);
+  });
+
   it.each([
     ["[1]", "not an event"],
+    ["1", "not an event"],
+    ["null", "not an event"],
+    ['"type"', "not an event"],
     ["{", "not JSON"],
+    [
+      '{"v":1,"seq":1,"at":"2026-01-15T09:00:00.000Z","type":"branch.extended","entries":[{"id":1}]}',
+      "entries.0.id: ",
+    ],
     ['{"type":"header","recording":2}', "version 2"],
     ['{"v":9,"seq":1,"type":"turn.ended"}', "version 9"],
     ['{"v":1,"seq":0,"at":"2026-01-15T09:00:00.000Z","type":"turn.ended"}', "seq"],
@@ -148,6 +249,7 @@ describe("a line of a recording", () => {
     ['{"v":1,"seq":1,"at":"2026-01-15T09:00:00.000Z","type":"turn.began"}', "type"],
   ])("says what is wrong with %s", (text, words) => {
     expect(() => parseRecordingLine(text)).toThrow(words);
+    expect(() => parseRecordingLine(text)).toThrow(expect.objectContaining({ name: "RecordingLineError" }));
   });
 });
 
