@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { EntryFactSchema } from "../../src/reducers/entry-fact.ts";
 import {
   isMemoryId,
   isObservation,
@@ -47,5 +48,74 @@ describe("the quick checks", () => {
       }),
       { numRuns: 3000 },
     );
+  });
+
+  const ID = "0123456789af";
+  it.each([
+    ID,
+    `${ID}0`,
+    `0${ID}`,
+    `${ID}\n`,
+    ID.slice(1),
+    "",
+    // What comes before and after the digits and the letters
+    ...[..."/:`gAF"].map((character) => ID.slice(1) + character),
+  ])("agree on the id %j", (id) => {
+    expect(isMemoryId(id)).toBe(MemoryIdSchema.safeParse(id).success);
+    expect(isMemoryId(id)).toBe(id === ID);
+  });
+
+  it("refuse a record for any one of its fields", () => {
+    const common = { id: ID, content: "", tokenCount: 0 };
+    const observation = { ...common, timestamp: "", relevance: "low", sourceEntryIds: ["a", "b"] };
+    const reflection = { ...common, supportingObservationIds: ["a", "b"] };
+    expect([isObservation(observation), isReflection(reflection)]).toEqual([true, true]);
+    const wrong: Record<string, unknown[]> = {
+      id: [1, "x"],
+      content: [1, undefined],
+      timestamp: [1, undefined],
+      relevance: [0, "LOW"],
+      sourceEntryIds: ["ab", ["a", 1], [1, "a"], {}],
+      supportingObservationIds: ["ab", ["a", 1], [1, "a"], {}],
+      tokenCount: ["1", -1, Number.NaN, Number.POSITIVE_INFINITY, undefined],
+    };
+    for (const [field, values] of Object.entries(wrong)) {
+      for (const value of values) {
+        const [one, other] = [observation, reflection].map((record) =>
+          field in record ? { ...record, [field]: value } : undefined,
+        );
+        if (one)
+          expect([one, isObservation(one), ObservationSchema.safeParse(one).success]).toEqual([
+            one,
+            false,
+            false,
+          ]);
+        if (other)
+          expect([other, isReflection(other), ReflectionSchema.safeParse(other).success]).toEqual([
+            other,
+            false,
+            false,
+          ]);
+      }
+    }
+    for (const value of [0, 1.5]) expect(isReflection({ ...reflection, tokenCount: value })).toBe(true);
+    expect(isObservation(Object.assign([], observation))).toBe(false);
+  });
+});
+
+describe("the facts of an entry, as a recording has them", () => {
+  const fact = { id: "e1", kind: "ledger", tokens: 0 };
+  const refused = (more: object) => !EntryFactSchema.safeParse({ ...fact, ...more }).success;
+
+  it("want records and edits whole", () => {
+    const record = { id: "a", tokens: 1, supports: [], index: 0 };
+    const ledger = (given: object) => ({
+      ledger: { type: "reflections", coversUpToId: "e0", records: [given] },
+    });
+    const edit = { targetId: "e0", tokens: null };
+    expect([refused(ledger(record)), refused({ edit })]).toEqual([false, false]);
+    for (const key of Object.keys(record))
+      expect(refused(ledger({ ...record, [key]: undefined }))).toBe(true);
+    for (const key of Object.keys(edit)) expect(refused({ edit: { ...edit, [key]: undefined } })).toBe(true);
   });
 });
