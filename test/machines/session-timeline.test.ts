@@ -24,6 +24,7 @@ describe("the events of a plain session", () => {
     });
     expect(opened?.event).toMatchObject({
       type: "session.opened",
+      reason: "startup",
       at: "2026-01-15T09:00:01.000Z",
       branch: [],
     });
@@ -153,6 +154,33 @@ describe("the events of a plain session", () => {
       "turn.ended",
       "agent.settled",
     ]);
+  });
+
+  it("begin at the first time that an entry tells", () => {
+    const entries = plainSession()
+      .user()
+      .assistant()
+      .entries.map((entry, index) => (index === 0 ? { ...entry, timestamp: "" } : entry));
+    const items = timelineOf({ sessionId: "s", entries, settings: DEFAULT_SETTINGS, ledgerIsResult: false });
+    expect(new Set(items.map(({ event }) => event.at))).toEqual(new Set([entries[1]?.timestamp]));
+  });
+
+  it("say how many records a ledger entry holds", () => {
+    const session = plainSession().user().assistant().observed("e2");
+    const items = timelineOf({
+      sessionId: "s",
+      entries: session.entries,
+      settings: DEFAULT_SETTINGS,
+      ledgerIsResult: false,
+    });
+    const run = items.find(({ event }) => event.type === "run.finished")?.event;
+    expect(run).toMatchObject({
+      worker: "observer",
+      outcome: "recorded",
+      throughId: "e2",
+      records: 1,
+      runId: "e3",
+    });
   });
 
   it("have a time even where no entry tells one", () => {

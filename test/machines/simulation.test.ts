@@ -270,6 +270,39 @@ describe("tuning", () => {
     expect(twice[1]?.longestUnobserved).toBe(once[1]?.longestUnobserved);
   });
 
+  it("loses a run with the process that it ran in", () => {
+    const { lines } = recordedSession(10);
+    const nextDay = lines.map((line) =>
+      "at" in line ? { ...line, at: line.at.replace("2026-01-15", "2026-01-16") } : line,
+    );
+    const tune = createTune({ grid, model: DEFAULT_MODEL });
+    for (const line of [...lines, ...nextDay]) tune.takeLine(line);
+    // Both are due at the very end; only the second has nobody after it.
+    expect(tune.rows()[1]?.runs.observer).toBe(1);
+  });
+
+  it("leaves out the memory that a session has, which was another schedule's", () => {
+    const session = talk(12);
+    session.observed(session.tip);
+    const tuned = ({ entries }: PlainSession) => {
+      const tune = createTune({ grid, model: DEFAULT_MODEL });
+      tune.takeSession(entries);
+      return tune.rows().map(({ runs, sourceTokensRead, longestUnobserved }) => ({
+        ...{ runs, sourceTokensRead, longestUnobserved },
+      }));
+    };
+    expect(tuned(talk(12, session))).toEqual(tuned(talk(24)));
+  });
+
+  it("counts what each compaction cut, and nothing twice", () => {
+    const never = gridOf([1_000_000], [1_000_000], [40_000]);
+    const tune = createTune({ grid: never, patch: { compactionGapMaxTokens: 0 }, model: DEFAULT_MODEL });
+    tune.takeSession(talk(90).entries);
+    const [row] = tune.rows();
+    expect(row?.compactions).toBe(3);
+    expect(row?.cutUnobserved).toBe(3 * 20_000);
+  });
+
   it("counts what compactions cut that nobody had observed", () => {
     const never = gridOf([1_000_000], [1_000_000], [40_000]);
     const tune = createTune({ grid: never, patch: { compactionGapMaxTokens: 0 }, model: DEFAULT_MODEL });

@@ -110,7 +110,7 @@ describe("the statistics of recorded runs", () => {
     end(s, "recorded", 6, { sourceTokens: 4000, requests: 1 });
     s.turn();
     expect(s.inFlight[0]?.worker).toBe("reflector");
-    end(s, "recorded", 2, { requests: 1, usage: USAGE, durationMs: 4000 });
+    end(s, "recorded", 2, { sourceTokens: 999, requests: 1, usage: USAGE, durationMs: 4000 });
     expect(s.inFlight[0]?.worker).toBe("dropper");
     // Six observations of 50 tokens are 200 over the target: four may go.
     end(s, "recorded", 2, { requests: 2, usage: USAGE, durationMs: 3000 });
@@ -135,6 +135,17 @@ describe("the statistics of recorded runs", () => {
     });
   });
 
+  it("measure a later reflector run by what was observed since the one before", () => {
+    const s = schedule({ ...settings, observationsPoolTargetTokens: 100_000 });
+    for (const tokens of [4000, 5000]) {
+      s.turn(tokens);
+      end(s, "recorded", 2, { sourceTokens: tokens, requests: 1 });
+      s.turn();
+      end(s, "recorded", 3, { requests: 1 });
+    }
+    expect(statisticsOf(s).model().reflector.recordsPerUnit).toBe(6 / 9000);
+  });
+
   it("keep the default of what a run without requests or records does not tell", () => {
     const s = schedule(settings);
     s.turn(1000);
@@ -157,6 +168,19 @@ describe("the statistics of recorded runs", () => {
     expect(statisticsOf(s).model()).toMatchObject({ keepTokens: 1000, keepIsMeasured: true });
     s.compact(ids[1] ?? "");
     expect(statisticsOf(s).model().keepTokens).toBe(1000);
+    // What comes while Pi compacts is no part of what it kept.
+    s.tell({ type: "compaction.started", reason: "manual" });
+    const compaction = { firstKeptEntryId: s.tip, folded: true, fullFold: false };
+    s.say(700);
+    s.tell({
+      type: "branch.extended",
+      entries: [
+        { id: "c9", kind: "compaction", tokens: 0, compaction: { ...compaction, firstKeptEntryId: s.tip } },
+      ],
+    });
+    s.say(300);
+    s.tell({ type: "compaction.finished", folded: true });
+    expect(statisticsOf(s).model().keepTokens).toBe(700);
   });
 
   it("say nothing of a price without a cost, or without tokens", () => {
