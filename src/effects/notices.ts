@@ -1,20 +1,22 @@
 import type { Command } from "../machines/commands.ts";
 import type { EngineEvent } from "../machines/events.ts";
-import type { Settings } from "../reducers/settings.ts";
 
 export interface Notice {
   message: string;
   level: "info" | "warning";
 }
 
-/** The words for a lane's `notify` command, from the result event that caused it; nothing when it is unwanted. */
+/**
+ * The words for a lane's `notify` command, from the result event that caused it; of what was recorded nothing unless
+ * `tellsRecorded`.
+ */
 export function noticeFor(
   command: Extract<Command, { type: "notify" }>,
   event: EngineEvent,
-  settings: Pick<Settings, "showWorkerNotifications">,
+  tellsRecorded: boolean,
 ): Notice | undefined {
   if (command.about === "failed") return { level: command.level, message: failureWords(event) };
-  if (!settings.showWorkerNotifications || event.type !== "run.finished") return undefined;
+  if (!tellsRecorded || event.type !== "run.finished") return undefined;
   return { level: command.level, message: `Memory: ${recordedWords(event)}` };
 }
 

@@ -50,6 +50,8 @@ export function openMemory(
   const restored = unparkLanes(manager.getSessionId());
   const engine = createEngine(restored ? { keyframe: restored } : {});
   let hasFailed = false;
+  // A terminal has a line for each ledger entry (entry-renderers.ts); a notice would say it twice.
+  const showsEntries = ctx.mode === "tui" && pi.registerEntryRenderer !== undefined;
   const lookup: EntryLookup = (id) => manager.getEntry(id);
   const { settings, problems } = loadSettings({
     agentDir: host.getAgentDir(),
@@ -139,7 +141,7 @@ export function openMemory(
     if (windows.tellResult(step)) return;
     for (const command of step.commands) {
       if (command.type !== "notify") continue;
-      const notice = noticeFor(command, step.event, settings);
+      const notice = noticeFor(command, step.event, settings.showWorkerNotifications && !showsEntries);
       if (notice) world.notify(notice.message, notice.level);
     }
   }

@@ -75,7 +75,9 @@ export const SettingsSchema = z.object({
   showWorkerNotifications: z
     .boolean()
     .default(true)
-    .describe("Show routine notices when a worker has run. Warnings are always shown."),
+    .describe(
+      "Say what a worker has recorded or dropped: a quiet line in the transcript, over RPC a notice. Warnings are always shown.",
+    ),
   passive: z
     .boolean()
     .default(false)

@@ -59,6 +59,9 @@ describe.skipIf(!HAS_TMUX)("in a real terminal", { timeout: 60_000 }, () => {
     terminal.press("Enter");
     const screen = await terminal.shows(/◦ Memory: \d observations? recorded \(.*to expand\)/);
     expect(screen).not.toMatch(/\[[0-9a-f]{12}\]/);
+    // Once is enough: no notice says the same again.
+    await sleep(500);
+    expect(terminal.screen().match(/Memory: \d observations? recorded/g)).toHaveLength(1);
     terminal.press("C-o");
     await terminal.shows(/\[[0-9a-f]{12}\]/);
     terminal.press("C-o");
