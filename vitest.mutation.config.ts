@@ -72,6 +72,8 @@ export default defineConfig({
     setupFiles: ["test/support/fewer-runs.ts"],
     include: [...order],
     testTimeout: 30_000,
+    // A ratio of times means nothing where every statement has a switch in it.
+    testNamePattern: /^(?!.*takes but a few times the time)/,
     // Every mutant is a run of its own; loading the packages anew for each file would be most of it.
     isolate: false,
     sequence: { sequencer: QuickFirst },

@@ -133,6 +133,53 @@ describe("renderSource", () => {
     expect(head(circle, () => circle)).toBe(`[Tool result for unnamed @ ${WHEN}]`);
   });
 
+  it("takes the name of the very call, not of another one or of what only looks like one", () => {
+    const result = { ...message("r", "toolResult", { toolCallId: "c2", content: [] }), parentId: "a" };
+    const among = (...content: object[]) => {
+      const call = message("a", "assistant", { content });
+      return head(result, (id) => (id === "a" ? call : undefined));
+    };
+    const [one, two] = ["c1", "c2"].map((id) => ({ type: "toolCall", id, name: `tool ${id}` }));
+    expect(among(one ?? {}, { ...two, type: "text" }, two ?? {})).toBe(`[Tool result for tool c2 @ ${WHEN}]`);
+    expect(among(one ?? {})).toBe(`[Tool result for unnamed @ ${WHEN}]`);
+    const byUser = message("a", "user", { content: [two] });
+    expect(head(result, () => byUser)).toBe(`[Tool result for unnamed @ ${WHEN}]`);
+    expect(
+      head(result, (id) => (id === "a" ? message("a", "assistant", { content: "c2" }) : undefined)),
+    ).toBe(`[Tool result for unnamed @ ${WHEN}]`);
+  });
+
+  it("leaves out empty blocks, and says what it cannot show", () => {
+    const assistant = (...content: object[]) => words(message("a", "assistant", { content }));
+    const text = (given: string) => ({ type: "text", text: given });
+    expect(assistant(text("a"), text(""), text("b"))).toBe("a\nb");
+    // Redacted, with text all the same; not redacted, without any.
+    expect(assistant({ type: "thinking", thinking: "x", redacted: true, thinkingSignature: "abc" })).toBe(
+      "(thinking, redacted, 3 characters)",
+    );
+    expect(assistant({ type: "thinking", thinking: "" })).toBe("(thinking, redacted, 0 characters)");
+    const circle: Record<string, unknown> = {};
+    circle.self = circle;
+    expect(assistant({ type: "toolCall", name: "read", arguments: circle })).toBe(
+      "(calls read (unreadable arguments))",
+    );
+    expect(words(message("a", "bashExecution", { command: "ls", output: "x" }))).toBe(
+      "$ ls\n(no exit code)\nx",
+    );
+    const noCalls = message("a", "toolResult", {
+      toolName: "x",
+      content: "y",
+      nestedCalls: { calls: [], complete: false },
+    });
+    expect(words(noCalls)).toBe("y");
+  });
+
+  it("shows names without spaces around them", () => {
+    expect(head(entry("a", "custom_message", { customType: " [ci]\n", content: "x" }))).toBe(
+      `[Custom (ci) @ ${WHEN}]`,
+    );
+  });
+
   it("shows a replacement in the place of the content, but lets a command stand", () => {
     const replacement = [{ type: "text", text: "(ten lines)" }];
     const result = message("a", "toolResult", { toolName: "read", content: "a thousand lines" });
@@ -239,6 +286,19 @@ describe("excerpt", () => {
         expect(shown.isWellFormed()).toBe(true);
       }),
     );
+  });
+
+  it("shows twice as much of the beginning as of the end, and splits no character", () => {
+    for (const before of ["", "a"]) {
+      const text = before + "😀".repeat(500);
+      for (let maxTokens = 20; maxTokens < 200; maxTokens++) {
+        const shown = excerpt(text, maxTokens).text;
+        expect(shown.isWellFormed()).toBe(true);
+        const [head = "", tail = ""] = shown.split(/\n.*\n/);
+        expect(Math.abs(head.length - 2 * tail.length)).toBeLessThanOrEqual(8);
+        expect(text.startsWith(head) && text.endsWith(tail)).toBe(true);
+      }
+    }
   });
 
   it("uses most of the budget", () => {
