@@ -71,15 +71,18 @@ export function engineRules(): EngineRules {
     }
   }
 
-  function endRun({ event }: Step): void {
+  function endRun({ event, commands }: Step): void {
     if (event.type !== "run.finished") return;
     const of = books[laneOf(event.worker) as "observer" | "reflectDrop"];
     if (of.runId !== event.runId) return;
     of.runId = undefined;
+    // A reflector's run is no success yet when the dropper follows: that may still fail.
+    const isFollowedByDropper =
+      commands.some(({ type }) => type === "startRun") && event.worker === "reflector";
     if (event.outcome === "failed") {
       of.failures++;
       of.failedAt = Date.parse(event.at);
-    } else if (event.outcome === "empty" || (event.outcome === "recorded" && event.worker !== "reflector")) {
+    } else if (event.outcome === "empty" || (event.outcome === "recorded" && !isFollowedByDropper)) {
       of.failures = 0;
     }
     of.empty = event.outcome === "empty" && event.worker !== "dropper" ? of.started : undefined;
