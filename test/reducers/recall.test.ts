@@ -79,6 +79,14 @@ describe("recalling an observation", () => {
     ]);
   });
 
+  it("takes a source on another branch for missing, though the session file has it", () => {
+    const entries = [...talk, observed("o", "e2", observation(A, "e1", "elsewhere"))];
+    const { session, lookup } = sessionOfEntries(entries);
+    const everywhere = (id: string) => (id === "elsewhere" ? user(id, "Not here.") : lookup(id));
+    const { observation: recalled } = recallFrom(session, everywhere, A);
+    expect(recalled?.sources.map(({ status }) => status)).toEqual(["found", "missing"]);
+  });
+
   it("shows the latest replacement of several, and none that says the same or is of another entry", () => {
     const entries = [user("e0", "First."), user("e1", "Hello."), observed("o", "e1", observation(A, "e1"))];
     const replaced = (...edits: EntryLike[]) =>

@@ -140,7 +140,9 @@ describe("renderSource", () => {
       return head(result, (id) => (id === "a" ? call : undefined));
     };
     const [one, two] = ["c1", "c2"].map((id) => ({ type: "toolCall", id, name: `tool ${id}` }));
-    expect(among(one ?? {}, { ...two, type: "text" }, two ?? {})).toBe(`[Tool result for tool c2 @ ${WHEN}]`);
+    expect(among(one ?? {}, { ...two, type: "text", name: "other" }, two ?? {})).toBe(
+      `[Tool result for tool c2 @ ${WHEN}]`,
+    );
     expect(among(one ?? {})).toBe(`[Tool result for unnamed @ ${WHEN}]`);
     const byUser = message("a", "user", { content: [two] });
     expect(head(result, () => byUser)).toBe(`[Tool result for unnamed @ ${WHEN}]`);
