@@ -97,6 +97,37 @@ describe("a plain session", () => {
     ).toBe(false);
   });
 
+  it("takes the entry of the very worker that ran, and only one that its run can have made in time", () => {
+    const settings = { observeAfterTokens: 10_000 };
+    const observedAfter = (seconds: number, covers: "tip" | "later") => {
+      const session = talk(10);
+      const { tip } = session;
+      if (covers === "later") session.user(10);
+      session.wait(seconds).observed(covers === "tip" ? tip : session.tip);
+      return replaySession(talk(1, session), { patch: settings }).counts.observer;
+    };
+    const taken = { recorded: 1, modelled: 0, noTrace: 0 };
+    const modelled = { recorded: 0, modelled: 1, noTrace: 0 };
+    expect(observedAfter(5, "tip")).toEqual(taken);
+    // A run has three minutes, and entries are a second apart.
+    expect([observedAfter(178, "tip"), observedAfter(181, "tip")]).toEqual([taken, modelled]);
+    expect(observedAfter(5, "later")).toEqual(modelled);
+  });
+
+  it("takes a compaction of the file for the one that was asked for, unless the agent went on before it", () => {
+    const compactionIn = (session: PlainSession, patch?: Partial<Settings>) =>
+      replaySession(session, patch && { patch }).counts.compaction;
+    const full = () => talk(81);
+    const { tip } = full();
+    const recorded = { recorded: 1, modelled: 0, noTrace: 0 };
+    const modelled = { recorded: 0, modelled: 1, noTrace: 0 };
+    expect(compactionIn(full().compacted(tip))).toEqual(recorded);
+    expect(compactionIn(full().compacted(tip, { folded: false }))).toEqual(recorded);
+    expect(compactionIn(talk(1, full()).compacted(tip))).toEqual(modelled);
+    // Due a prompt later than the file's compaction, which is left out then.
+    expect(compactionIn(talk(1, full().compacted(tip)), { compactAfterTokens: 81_500 })).toEqual(modelled);
+  });
+
   it("gives the same steps each time", () => {
     const text = () =>
       JSON.stringify(replaySession(talk(90)).steps.map(({ event, lanes }) => [event, lanes]));
