@@ -2,6 +2,7 @@ import { keptByCompaction, missingByClock, missingByFailure, missingByTail } fro
 import type { EngineState } from "./engine-state.ts";
 import { type Readings, readLanes, type Standing } from "./lanes.ts";
 import type { LaneName } from "./readings.ts";
+import { delayLeft } from "./work-lane.ts";
 
 /** The engine at one moment; a step of a replay is one, and so is a live engine. */
 export interface Moment {
@@ -57,7 +58,7 @@ function whyWork(lane: "observer" | "reflectDrop", why: Why): string {
           ? `${makeItDue(missing)}, once the observer has recorded something new`
           : "no observation is newer than the last reflection, so it waits for the observer to record";
       const due = missing > 0 ? makeItDue(missing) : "due at the next event";
-      const delay = context.retryAt - at;
+      const delay = delayLeft(context, at);
       return delay > 0 ? `${failed(lane, why)}; ${due}, but not within ${duration(delay)}` : due;
     }
     case "due":
@@ -68,7 +69,7 @@ function whyWork(lane: "observer" | "reflectDrop", why: Why): string {
       return `its run at ${tokens(context.clockAtStart)} tokens found nothing to record; due again at ${tokens(dueAt)}, ${more} more, or when coverage moves`;
     }
     case "backingOff": {
-      const delay = context.retryAt - at;
+      const delay = delayLeft(context, at);
       return delay > 0
         ? `${failed(lane, why)}; it tries again at the first turn_end or agent_start after ${duration(delay)}`
         : `${failed(lane, why)}; the delay is over, waiting for ${NEXT_TRIGGER}`;

@@ -138,9 +138,17 @@ function isDue(reading: WorkReading): boolean {
   return reading.clock >= reading.threshold && reading.hasWork;
 }
 
-/** The delay is over; a computer's clock that was set back does not make it longer. */
-function mayRetry({ retryAt, failures }: WorkContext, at: number): boolean {
-  return at >= retryAt || at < retryAt - backoffDelay(failures);
+function mayRetry(context: WorkContext, at: number): boolean {
+  return delayLeft(context, at) === 0;
+}
+
+/**
+ * Milliseconds of the delay after a failure that are still to pass; 0 when it is over. A computer's clock that was set
+ * back does not make it longer.
+ */
+export function delayLeft({ retryAt, failures }: WorkContext, at: number): number {
+  const left = retryAt - at;
+  return left > 0 && left <= backoffDelay(failures) ? left : 0;
 }
 
 /** The outcome of the lane's own current run; a result of any other run is none of its business. */

@@ -115,13 +115,14 @@ export function diffProjections(visible: Projection, full: Projection): Drift {
   };
 }
 
+/** Whether the observations that would be selected reach the pool's maximum; not all of them need be looked at. */
 function isPoolAtMaximum(selection: Selection, maximum: number): boolean {
   let pool = 0;
-  for (let at = nextObservation(selection, 0); at !== NOWHERE; at = nextObservation(selection, at + 1)) {
+  let at = nextObservation(selection, 0);
+  for (; pool < maximum && at !== NOWHERE; at = nextObservation(selection, at + 1)) {
     pool += recordAt(selection.ledger.observations, at)?.tokens ?? 0;
-    if (pool >= maximum) return true;
   }
-  return false;
+  return pool >= maximum;
 }
 
 /**

@@ -180,6 +180,18 @@ describe("explaining the observer", () => {
     );
   });
 
+  it("takes a delay for over when the computer's clock was set back, as the lane does", () => {
+    const s = schedule(settings);
+    s.turn(1200);
+    s.finish("failed");
+    s.wait(-3_600_000);
+    s.say(1);
+    expect(explain(s, "observer")).toMatch(
+      /; the delay is over, waiting for the next turn_end or agent_start$/,
+    );
+    expect(s.turn().lanes.observer).toBe("running");
+  });
+
   it("passive: that it is off", () => {
     const s = schedule({ ...settings, passive: true });
     expect(explain(s, "observer")).toBe(

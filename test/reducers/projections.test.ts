@@ -73,6 +73,8 @@ describe("a selection", () => {
     // Two observations of ten tokens lie before the cut.
     expect([19, 20, 21].map((maximum) => fullFold(maximum))).toEqual([true, true, false]);
     expect(fullFold(1000, "always")).toBe(true);
+    const nothing = { observationsPoolMaxTokens: 0, foldPolicy: "pressure" } as const;
+    expect(selectForCompaction(sessionOf([]).ledger, 0, nothing).fullFold).toBe(true);
   });
 
   it("heeds reflections and drops as of the last full fold, until it is folded anew", () => {
