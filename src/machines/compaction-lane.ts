@@ -198,5 +198,8 @@ export function missingByFailure(
   { threshold, total }: CompactionReading,
 ): number {
   const { failures, totalAtFailure } = context;
-  return failures === 0 ? 0 : backoffTokens(failures, threshold) - Math.abs(total - totalAtFailure);
+  const grown = total - totalAtFailure;
+  const needed = failures === 0 ? 0 : backoffTokens(failures, threshold);
+  // A branch that has so many fewer is another one; as it grows, it comes past the old number first.
+  return Math.abs(grown) >= needed ? 0 : needed - grown;
 }

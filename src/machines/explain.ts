@@ -30,7 +30,9 @@ export function whyLane(lane: LaneName, { state, standing, at }: Moment): string
   const readings = readLanes(state, standing.states, at);
   const why = { state, standing, readings, at };
   if (!state.isOpen) return "no session is open, so nothing starts";
-  if (standing.states[lane] === "passive") return "proactive work is off (passive: true)";
+  // What is under way goes on; a lane that waits turns passive at the next event, if it has not yet.
+  if (readings[lane].passive && !UNDER_WAY.test(standing.states[lane]))
+    return "proactive work is off (passive: true)";
   return lane === "compaction" ? whyCompaction(why) : whyWork(lane, why);
 }
 
@@ -39,6 +41,8 @@ const NAMES: Readonly<Record<LaneName, string>> = {
   reflectDrop: "reflect/drop",
   compaction: "compaction",
 };
+
+const UNDER_WAY = /^(running|requested|compacting)/;
 
 interface Why extends Moment {
   readonly readings: Readings;
@@ -125,18 +129,22 @@ function whyCompaction(why: Why): string {
   }
 }
 
-/** In whichever state the lane waits: each rule asks for new tokens, and the one that asks for most is named. */
+/**
+ * In whichever state the lane waits: each rule asks for new tokens, and the one that asks for most is named. What a failure
+ * asks for depends on how many there are once the others have theirs.
+ */
 function whyCompactionIsNotDue({ standing, readings: { compaction: reading } }: Why): string {
   const state = standing.states.compaction;
   const context = standing.contexts.compaction;
   const byClock = missingByClock(reading);
   const byTail = missingByTail(reading);
-  const byFailure = missingByFailure(context, reading);
-  const missing = Math.max(byClock, byTail, byFailure);
+  const missingElse = Math.max(0, byClock, byTail);
+  const byFailure = missingByFailure(context, { ...reading, total: reading.total + missingElse });
+  const missing = missingElse + byFailure;
   const parts: string[] = [];
   if (state === "coolingDown" || (missing > 0 && byTail === missing))
     parts.push(`the last compaction kept ${tokens(keptByCompaction(reading))} tokens`);
-  if (state === "backingOff" || (missing > 0 && byFailure === missing)) parts.push(inARow(context.failures));
+  if (state === "backingOff" || byFailure > 0) parts.push(inARow(context.failures));
   return [...parts, missing > 0 ? makeItDue(missing) : "due at the next event"].join("; ");
 }
 

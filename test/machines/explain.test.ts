@@ -56,6 +56,18 @@ describe("explaining any lane", () => {
     for (const lane of LANES) expect(explain(s, lane)).toMatch(/; no session is open, so nothing starts$/);
   });
 
+  it("says that proactive work is off where that is all that a lane is about to find out", () => {
+    const s = schedule({ ...settings, passive: true });
+    s.say(100);
+    s.tell({ type: "compaction.started", reason: "manual" });
+    expect(explain(s, "compaction")).toMatch(/; a compaction is in progress, and its end moves the lane$/);
+    s.settle();
+    expect(explain(s, "compaction")).toMatch(
+      /^compaction is backingOff .*; proactive work is off \(passive: true\)$/,
+    );
+    expect(s.say(1).lanes.compaction).toBe("passive");
+  });
+
   it("says that the next event will do it when proactive work was just put on", () => {
     const s = schedule({ ...settings, passive: true });
     s.say(1000);
@@ -328,6 +340,21 @@ describe("explaining compaction", () => {
     expect(explain(s, "compaction")).toMatch(
       /^compaction is backingOff .*; 1 failure; 1 more token makes it due$/,
     );
+  });
+
+  it("counts past the tokens of the last failure, on a branch that has fewer", () => {
+    const s = schedule(quiet);
+    s.say(5000);
+    const failed = { type: "compaction.failed", failure: { kind: "refused", message: "" } } as const;
+    for (let i = 0; i < 3; i++) {
+      s.tell({ type: "compaction.started", reason: "manual" });
+      s.tell(failed);
+    }
+    s.tell({ type: "branch.replaced", branch: [fact("other", 4900)] });
+    // At 5,000 it would be the same again; a third failure asks for 625 tokens beyond it.
+    expect(explain(s, "compaction")).toMatch(/; 3 failures in a row; 725 more tokens make it due$/);
+    expect(s.say(724).lanes.compaction).toBe("idle");
+    expect(s.say(1).lanes.compaction).toBe("due");
   });
 
   it("coolingDown: what was kept, and how much must come", () => {
