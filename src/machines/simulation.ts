@@ -2,7 +2,7 @@ import { NOWHERE, positionOf } from "../reducers/branch.ts";
 import { planCut } from "../reducers/compaction-plan.ts";
 import type { EntryFact } from "../reducers/entry-fact.ts";
 import { proposedCut } from "../reducers/pi-cut.ts";
-import { selectedObservations, selectedReflections } from "../reducers/projections.ts";
+import { nextObservation, selectedReflections } from "../reducers/projections.ts";
 import type { Settings } from "../reducers/settings.ts";
 import type { Command } from "./commands.ts";
 import type { Step } from "./engine.ts";
@@ -142,7 +142,7 @@ export function createSimulation(options: SimulationOptions): Simulation {
       return;
     }
     const { firstKeptEntryId, selection } = planCut(branch, ledger, proposed, settings);
-    const folded = selectedObservations(selection).length + selectedReflections(selection).length > 0;
+    const folded = nextObservation(selection, 0) !== NOWHERE || selectedReflections(selection).length > 0;
     dispatch({ type: "compaction.started", reason: "modelled" });
     insert({
       id: maker.nextEntryId(),

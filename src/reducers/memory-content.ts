@@ -58,6 +58,15 @@ export function recordReader<T extends { id: string }>(
   };
 }
 
+/** The records at these places; one whose entry is gone is left out. */
+export function readRecords<T extends { id: string }>(
+  places: readonly Place[],
+  list: "observations" | "reflections",
+  entryAt: EntryAt,
+): T[] {
+  return places.map(recordReader<T>(list, entryAt)).filter((record) => record !== undefined);
+}
+
 /** The memory that a compaction entry made visible, or undefined when it is not one of ours. */
 export function readFolded(entry: EntryLike | undefined): MemoryDetails | undefined {
   const details = fieldsOf(fieldsOf(entry).details);

@@ -3,7 +3,7 @@ import { itemAt } from "./chunked-log.ts";
 import type { EntryLookup } from "./entry.ts";
 import { type Ledger, NOT_DROPPED, type ObservationRef, type ReflectionRef } from "./ledger.ts";
 import type { Observation, Projection, Reflection } from "./ledger-entries.ts";
-import { type EntryAt, entriesOf, readFolded, recordReader } from "./memory-content.ts";
+import { entriesOf, readFolded, readRecords } from "./memory-content.ts";
 import { recordAt, recordsOf } from "./record-log.ts";
 import type { Settings } from "./settings.ts";
 
@@ -73,17 +73,9 @@ export function selectedReflections({ ledger, foldedThrough }: Selection): Refle
 export function resolveSelection(selection: Selection, branch: Branch, lookup: EntryLookup): Projection {
   const entryAt = entriesOf(branch, lookup);
   return {
-    observations: selectedObservations(selection)
-      .map(recordReader<Observation>("observations", entryAt))
-      .filter((record) => record !== undefined),
-    reflections: resolveReflections(selection, entryAt),
+    observations: readRecords<Observation>(selectedObservations(selection), "observations", entryAt),
+    reflections: readRecords<Reflection>(selectedReflections(selection), "reflections", entryAt),
   };
-}
-
-export function resolveReflections(selection: Selection, entryAt: EntryAt): Reflection[] {
-  return selectedReflections(selection)
-    .map(recordReader<Reflection>("reflections", entryAt))
-    .filter((record) => record !== undefined);
 }
 
 /** Visible memory: what the latest compaction of ours put before the agent. */

@@ -1,7 +1,7 @@
 import { NOWHERE } from "./branch.ts";
 import type { Observation, Projection, Reflection, Relevance } from "./ledger-entries.ts";
-import { type EntryAt, recordReader } from "./memory-content.ts";
-import { nextObservation, resolveReflections, type Selection } from "./projections.ts";
+import { type EntryAt, readRecords, recordReader } from "./memory-content.ts";
+import { nextObservation, type Selection, selectedReflections } from "./projections.ts";
 import { recordAt } from "./record-log.ts";
 
 /** What a compaction could neither keep nor show, because no observer has read it yet. */
@@ -76,7 +76,7 @@ export function summarise(
     observations.push(observation);
     lines += observationText("\n[", observation);
   }
-  const reflections = resolveReflections(selection, entryAt);
+  const reflections = readRecords<Reflection>(selectedReflections(selection), "reflections", entryAt);
   return {
     projection: { observations, reflections },
     summary: summaryOf(lines, reflections, unobserved),

@@ -4,9 +4,8 @@ import type { Step } from "../../src/machines/engine.ts";
 import { explainLane, whyLane } from "../../src/machines/explain.ts";
 import { LANES, type LaneName } from "../../src/machines/readings.ts";
 import { createStepper } from "../../src/machines/stepper.ts";
-import type { EntryFact } from "../../src/reducers/entry-fact.ts";
 import { type Act, actedSession, anyAct } from "../support/engine-acts.ts";
-import { fact, finished, type Schedule, schedule } from "../support/schedule.ts";
+import { fact, finished, ledgerEntry, type Schedule, schedule } from "../support/schedule.ts";
 
 const settings = { observeAfterTokens: 1000, reflectAfterTokens: 2000, compactAfterTokens: 5000 };
 
@@ -15,11 +14,6 @@ function explain(s: Schedule, lane: LaneName, later = 0): string {
   const step = s.steps.at(-1);
   if (!step) throw new Error("nothing has happened");
   return explainLane(lane, { ...step, at: Date.parse(step.event.at) + later });
-}
-
-function observations(coversUpToId: string): EntryFact {
-  const ledger = { type: "observations", coversUpToId, records: [] } as const;
-  return { id: "o", kind: "ledger", tokens: 0, ledger: { ...ledger, records: [] } };
 }
 
 /** A session in which all this has happened. */
@@ -71,10 +65,10 @@ describe("explaining any lane", () => {
   it("says that the next event will do it when proactive work was just put on", () => {
     const s = schedule({ ...settings, passive: true });
     s.say(1000);
-    const covers = s.tip;
+    const observed = ledgerEntry("o", { type: "observations", coversUpToId: s.tip, records: [] });
     s.say(5000);
     const settingsNow = s.engine.state.settings;
-    s.tell({ type: "branch.extended", entries: [observations(covers)] });
+    s.tell({ type: "branch.extended", entries: [observed] });
     s.tell({ type: "settings.changed", settings: { ...settingsNow, passive: false } });
     expect(LANES.map((lane) => explain(s, lane))).toEqual([
       "observer is idle since #5: 5,000 of 1,000 tokens; due at the next event",

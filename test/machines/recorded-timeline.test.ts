@@ -3,7 +3,7 @@ import type { Step } from "../../src/machines/engine.ts";
 import { createRecordedTimeline } from "../../src/machines/simulated-recording.ts";
 import type { Request } from "../../src/machines/simulation.ts";
 import type { EntryFact } from "../../src/reducers/entry-fact.ts";
-import { fact, finished, type Schedule, schedule } from "../support/schedule.ts";
+import { fact, finished, ledgerEntry, type Schedule, schedule } from "../support/schedule.ts";
 
 const settings = {
   observeAfterTokens: 1000,
@@ -48,16 +48,10 @@ describe("the results in a recording", () => {
   it("are no ledger entries that no run in flight can have written", () => {
     const s = schedule({ ...settings, reflectAfterTokens: 1000 });
     s.say(100);
-    const entry = (id: string, ledger: NonNullable<EntryFact["ledger"]>): EntryFact => ({
-      id,
-      kind: "ledger",
-      tokens: 0,
-      ledger,
-    });
     const three = (n: number) => [
-      entry(`o${n}`, { type: "observations", coversUpToId: s.tip, records: [] }),
-      entry(`r${n}`, { type: "reflections", coversUpToId: s.tip, records: [] }),
-      entry(`d${n}`, { type: "drops", coversUpToId: s.tip, observationIds: [] }),
+      ledgerEntry(`o${n}`, { type: "observations", coversUpToId: s.tip, records: [] }),
+      ledgerEntry(`r${n}`, { type: "reflections", coversUpToId: s.tip, records: [] }),
+      ledgerEntry(`d${n}`, { type: "drops", coversUpToId: s.tip, observationIds: [] }),
     ];
     s.tell({ type: "branch.extended", entries: three(1) });
     s.turn(2000);

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
+import type { Step } from "../../src/machines/engine.ts";
+import type { EngineEventOf } from "../../src/machines/events.ts";
 import { decisionOf, type RecordingLine } from "../../src/machines/recording.ts";
-import { createReplay, type ReplayReport, replay } from "../../src/machines/replay.ts";
+import { createReplay, type ReplayReport } from "../../src/machines/replay.ts";
 import { runReplay } from "../support/run-replay.ts";
 import { type Schedule, schedule } from "../support/schedule.ts";
 
@@ -16,6 +18,16 @@ const settings = { observeAfterTokens: 1000, reflectAfterTokens: 2000, compactAf
 /** What the recorder would have written of a schedule, from the step with this index on. */
 function linesOf({ steps }: Schedule, from = 0): RecordingLine[] {
   return steps.slice(from).flatMap((step) => [step.event, decisionOf(step) ?? []].flat());
+}
+
+/** With what the recorder begins a file after these steps, behind a keyframe. */
+function reopeningAfter(steps: readonly Step[]): EngineEventOf<"session.opened"> {
+  const last = steps.at(-1);
+  if (!last) throw new Error("no event");
+  const { v, seq, at } = last.event;
+  const branch = steps.flatMap(({ event }) => (event.type === "branch.extended" ? event.entries : []));
+  const { settings } = last.state;
+  return { v, seq, at, type: "session.opened", reason: "keyframe", sessionId: "test", settings, branch };
 }
 
 function busySchedule(): Schedule {
@@ -48,17 +60,10 @@ describe("a replay", () => {
     for (let cut = 1; cut < s.steps.length; cut++) {
       const whole = schedule(settings);
       for (const { event } of s.steps.slice(1, cut)) whole.engine.dispatch(event);
-      const facts = s.steps
-        .slice(0, cut)
-        .flatMap(({ event }) => (event.type === "branch.extended" ? event.entries : []));
-      const last = s.steps[cut - 1]?.event;
-      if (!last) throw new Error("no event");
-      const { v, seq, at } = last;
-      const opened = { v, seq, at, type: "session.opened" as const, reason: "keyframe", sessionId: "test" };
       const lines: RecordingLine[] = [
         HEADER,
         whole.engine.keyframe(),
-        { ...opened, settings: s.engine.state.settings, branch: facts },
+        reopeningAfter(s.steps.slice(0, cut)),
         ...linesOf(s, cut),
       ];
       expect(verified(runReplay(lines).report)).toEqual(ALL_WELL);
@@ -85,16 +90,12 @@ describe("a replay", () => {
   it("gives an event that two parts of a rotated recording share one number", () => {
     const s = busySchedule();
     const keyframe = s.engine.keyframe();
-    const last = s.steps.at(-1)?.event;
-    if (!last) throw new Error("no event");
-    const { v, seq, at } = last;
-    const { session, ...state } = s.engine.state;
-    const branch = s.steps.flatMap(({ event }) => (event.type === "branch.extended" ? event.entries : []));
-    const reopened = { v, seq, at, type: "session.opened" as const, reason: "keyframe", sessionId: "test" };
+    const reopened = reopeningAfter(s.steps);
+    const { seq } = reopened;
     s.turn(600);
     const rotated: RecordingLine[] = [
       ...[HEADER, ...linesOf(s).filter((line) => "seq" in line && line.seq <= seq)],
-      ...[HEADER, keyframe, { ...reopened, settings: state.settings, branch }],
+      ...[HEADER, keyframe, reopened],
       ...linesOf(s).filter((line) => "seq" in line && line.seq > seq),
     ];
     // After another opening too, whose events come first.
@@ -115,9 +116,9 @@ describe("a replay", () => {
     if (!event || !("seq" in event)) throw new Error("no event");
     expect(number(cut)).toBe(event.seq);
     expect(number([...cut, HEADER, ...lines])).toBe(event.seq);
-    const taking = createReplay();
-    cut.forEach(taking.take);
-    expect(taking.end().verification.difference?.number).toBe(event.seq);
+    const replay = createReplay();
+    cut.forEach(replay.take);
+    expect(replay.end().verification.difference?.number).toBe(event.seq);
   });
 
   it("says nothing of a recording without lines", () => {
@@ -137,20 +138,14 @@ describe("a replay", () => {
   });
 
   it("under other settings counts events, and judges none", () => {
-    const run = replay([HEADER, ...linesOf(busySchedule())], { settings: { observeAfterTokens: 2000 } });
-    let taken = 0;
-    for (let next = run.next(); ; next = run.next()) {
-      if (!next.done) taken++;
-      else {
-        expect(next.value).toEqual({
-          events: taken,
-          missingEvents: 0,
-          verification: { compared: 0, decisions: 0, unverified: 0 },
-        });
-        break;
-      }
-    }
-    expect(taken).toBeGreaterThan(10);
+    const settings = { observeAfterTokens: 2000 };
+    const { steps, report } = runReplay([HEADER, ...linesOf(busySchedule())], { settings });
+    expect(report).toEqual({
+      events: steps.length,
+      missingEvents: 0,
+      verification: { compared: 0, decisions: 0, unverified: 0 },
+    });
+    expect(steps.length).toBeGreaterThan(10);
   });
 
   it("names the first difference with the five events that led to it", () => {
@@ -192,28 +187,28 @@ describe("a replay", () => {
     const s = busySchedule();
     const lines = linesOf(s);
     const at = lines.findIndex(({ type }) => type === "decision");
-    const taking = createReplay();
+    const replay = createReplay();
     for (const [index, line] of lines.entries()) {
-      if (index === at) taking.lostLine();
-      else taking.take(line);
+      if (index === at) replay.lostLine();
+      else replay.take(line);
     }
-    expect(verified(taking.end())).toEqual({ ...ALL_WELL, unverified: 1 });
+    expect(verified(replay.end())).toEqual({ ...ALL_WELL, unverified: 1 });
   });
 
   it("takes a last line that broke off for normal", () => {
     const s = busySchedule();
     const lines = linesOf(s);
     const at = lines.findLastIndex(({ type }) => type === "decision");
-    const taking = createReplay();
-    for (const line of lines.slice(0, at)) taking.take(line);
-    expect(verified(taking.end({ truncated: true }))).toEqual(ALL_WELL);
+    const replay = createReplay();
+    for (const line of lines.slice(0, at)) replay.take(line);
+    expect(verified(replay.end({ truncated: true }))).toEqual(ALL_WELL);
   });
 
   it("reads lines as they are written, to the same end", () => {
     const lines = [HEADER, ...linesOf(busySchedule())];
-    const taking = createReplay();
-    for (const line of lines) taking.read(JSON.stringify(line));
-    expect(taking.end()).toEqual(runReplay(lines).report);
+    const replay = createReplay();
+    for (const line of lines) replay.read(JSON.stringify(line));
+    expect(replay.end()).toEqual(runReplay(lines).report);
     const inPiece = createReplay();
     const texts = lines.map((line) => JSON.stringify(line));
     const piece = { text: texts.join("\n") };

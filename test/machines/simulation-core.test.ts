@@ -10,7 +10,7 @@ import {
 import { DEFAULT_MODEL } from "../../src/machines/worker-model.ts";
 import type { EntryFact } from "../../src/reducers/entry-fact.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../src/reducers/settings.ts";
-import { fact, finished, schedule } from "../support/schedule.ts";
+import { fact, finished, ledgerEntry, schedule } from "../support/schedule.ts";
 
 const settings: Settings = {
   ...DEFAULT_SETTINGS,
@@ -45,6 +45,15 @@ function simulate(options: Partial<SimulationOptions> & { answers?: Answer["type
   return { simulation, steps, at, open, say };
 }
 
+/** The same, with an observer run under way since the second second. */
+function running(options: Parameters<typeof simulate>[0] = {}) {
+  const s = simulate(options);
+  s.open();
+  s.say(1, "a", 1000);
+  s.at(2, { type: "turn.ended" });
+  return s;
+}
+
 type Simulated = ReturnType<typeof simulate>;
 
 /** What happened, with `~` for what was modelled. */
@@ -60,10 +69,7 @@ const idsOf = ({ steps }: Simulated) => {
 
 describe("a simulation", () => {
   it("lets modelled runs happen when they end, in between what was recorded", () => {
-    const s = simulate();
-    s.open();
-    s.say(1, "a", 1000);
-    s.at(2, { type: "turn.ended" });
+    const s = running();
     s.say(5, "b", 10);
     s.say(12, "c", 10);
     expect(told(s)).toEqual([
@@ -82,10 +88,7 @@ describe("a simulation", () => {
   });
 
   it("lets what is under way end after the last event, and no sooner", () => {
-    const s = simulate();
-    s.open();
-    s.say(1, "a", 1000);
-    s.at(2, { type: "turn.ended" });
+    const s = running();
     s.say(11.9, "b", 10);
     expect(told(s).at(-1)).toBe("branch.extended @11.9");
     expect(s.simulation.finish().map(({ event }) => event.type)).toEqual(["branch.extended", "run.finished"]);
@@ -119,17 +122,14 @@ describe("a simulation", () => {
   });
 
   it("gives a run that it starts the recorded result, under its own name and with its own time", () => {
-    const s = simulate({ answers: "recorded" });
-    s.open();
-    s.say(1, "a", 1000);
-    s.at(2, { type: "turn.ended" });
+    const s = running({ answers: "recorded" });
     const records = [{ id: "000000000001", tokens: 5, relevance: "low" as const, sources: ["a"], index: 0 }];
     const ledger = { type: "observations" as const, coversUpToId: "a", records };
     const result: Unstamped = {
       ...finished("observer-7", "observer", "recorded", "a"),
       durationMs: 0,
     } as Unstamped;
-    s.at(6, { type: "branch.extended", entries: [{ id: "o", kind: "ledger", tokens: 0, ledger }] }, "result");
+    s.at(6, { type: "branch.extended", entries: [ledgerEntry("o", ledger)] }, "result");
     s.at(6, result, "result");
     expect(told(s).slice(3)).toEqual(["branch.extended @6", "observer-1 recorded @6"]);
     expect(s.steps.at(-1)?.event).toMatchObject({ runId: "observer-1", durationMs: 4000 });
@@ -165,10 +165,7 @@ describe("a simulation", () => {
   });
 
   it("has modelled entries on the branches that hold what came before them", () => {
-    const s = simulate();
-    s.open();
-    s.say(1, "a", 1000);
-    s.at(2, { type: "turn.ended" });
+    const s = running();
     s.say(20, "b", 10);
     s.at(21, { type: "branch.replaced", branch: [fact("a", 1000), fact("b", 10), fact("c", 1)] });
     expect(idsOf(s)).toBe("a modelled-1 b c");
@@ -177,10 +174,7 @@ describe("a simulation", () => {
   });
 
   it("lets a modelled run end stale when its branch was left", () => {
-    const s = simulate();
-    s.open();
-    s.say(1, "a", 1000);
-    s.at(2, { type: "turn.ended" });
+    const s = running();
     s.at(3, { type: "branch.replaced", branch: [fact("x", 10)] });
     s.say(20, "y", 10);
     expect(told(s).slice(-2)).toEqual(["~observer-1 stale @12", "branch.extended @20"]);
@@ -188,10 +182,7 @@ describe("a simulation", () => {
   });
 
   it("aborts what is under way when the session closes, and nothing else", () => {
-    const s = simulate();
-    s.open();
-    s.say(1, "a", 1000);
-    s.at(2, { type: "turn.ended" });
+    const s = running();
     s.at(5, { type: "session.closed", reason: "quit" });
     expect(told(s).slice(-2)).toEqual(["session.closed @5", "~observer-1 aborted @5"]);
     expect(s.steps.at(-1)?.event).toMatchObject({ records: 0, usage: { input: 0, output: 0 } });
@@ -199,10 +190,7 @@ describe("a simulation", () => {
   });
 
   it("forgets what is under way when another engine begins, but goes on with that of a keyframe", () => {
-    const s = simulate({ answers: "recorded" });
-    s.open();
-    s.say(1, "a", 1000);
-    s.at(2, { type: "turn.ended" });
+    const s = running({ answers: "recorded" });
     s.simulation.open();
     s.open(3, [fact("a", 1000)]);
     s.at(4, finished("observer-1", "observer", "empty", "a"), "result");
@@ -222,10 +210,7 @@ describe("a simulation", () => {
   });
 
   it("takes a run without a trace for one that found nothing", () => {
-    const s = simulate({ answers: "noTrace" });
-    s.open();
-    s.say(1, "a", 1000);
-    s.at(2, { type: "turn.ended" });
+    const s = running({ answers: "noTrace" });
     s.say(20, "b", 1);
     expect(told(s)).toContain("~observer-1 empty @12");
     expect(s.simulation.counts.observer).toEqual({ recorded: 0, modelled: 0, noTrace: 1 });
@@ -238,10 +223,7 @@ describe("a simulation", () => {
       observer: { ...observer, durationMs: 60_000 },
       reflector: { ...DEFAULT_MODEL.reflector, durationMs: 5000, recordsPerUnit: 1 / 100 },
     };
-    const s = simulate({ patch, model });
-    s.open();
-    s.say(1, "a", 1000);
-    s.at(2, { type: "turn.ended" });
+    const s = running({ patch, model });
     s.say(70, "b", 900);
     s.at(70, { type: "run.demanded", lane: "observer" });
     s.at(71, { type: "run.demanded", lane: "reflectDrop" });

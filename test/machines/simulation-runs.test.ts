@@ -4,7 +4,7 @@ import { createRunMaker, type StartRun } from "../../src/machines/simulation-run
 import { DEFAULT_MODEL, type RunModel, type WorkerModel } from "../../src/machines/worker-model.ts";
 import type { EntryFact, LedgerFact } from "../../src/reducers/entry-fact.ts";
 import { isMemoryId } from "../../src/reducers/ledger-entries.ts";
-import { type Schedule, schedule } from "../support/schedule.ts";
+import { ledgerEntry, type Schedule, schedule } from "../support/schedule.ts";
 
 const settings = { passive: true, observationsPoolTargetTokens: 100, observerChunkMaxTokens: 2000 };
 
@@ -30,7 +30,7 @@ function remembering(...relevances: ("low" | "medium" | "high")[]): Schedule {
     sources: [s.tip],
   }));
   const ledger: LedgerFact = { type: "observations", coversUpToId: s.tip, records };
-  s.tell({ type: "branch.extended", entries: [{ id: "o", kind: "ledger", tokens: 0, ledger }] });
+  s.tell({ type: "branch.extended", entries: [ledgerEntry("o", ledger)] });
   return s;
 }
 
@@ -177,7 +177,7 @@ describe("a modelled reflector run", () => {
     unobserved.say(1000);
     const dropped = remembering("high");
     const ledger: LedgerFact = { type: "drops", coversUpToId: "e1", observationIds: ["000000000000"] };
-    dropped.tell({ type: "branch.extended", entries: [{ id: "d", kind: "ledger", tokens: 0, ledger }] });
+    dropped.tell({ type: "branch.extended", entries: [ledgerEntry("d", ledger)] });
     for (const s of [unobserved, dropped]) {
       for (const worker of ["reflector", "dropper"] as const) {
         expect(make(start(worker), stateOf(s)).finished).toMatchObject({ throughId: null, requests: 0 });

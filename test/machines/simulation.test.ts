@@ -152,6 +152,12 @@ function recordedSession(prompts: number): { lines: RecordingLine[]; model: Work
   return { lines, model: statistics.model() };
 }
 
+function onNextDay(lines: readonly RecordingLine[]): RecordingLine[] {
+  return lines.map((line) =>
+    "at" in line ? { ...line, at: line.at.replace("2026-01-15", "2026-01-16") } : line,
+  );
+}
+
 function simulate({ lines, model }: ReturnType<typeof recordedSession>, patch: Partial<Settings>) {
   const simulation = createRecordingSimulation({ patch, model });
   const steps = [...lines.flatMap(simulation.take), ...simulation.finish()];
@@ -284,10 +290,7 @@ describe("tuning", () => {
 
   it("takes a recording with all its openings, and the events alone", () => {
     const { lines } = recordedSession(12);
-    const nextDay = lines.map((line) =>
-      "at" in line ? { ...line, at: line.at.replace("2026-01-15", "2026-01-16") } : line,
-    );
-    const again = [...lines, ...nextDay];
+    const again = [...lines, ...onNextDay(lines)];
     const tuned = (given: readonly RecordingLine[]) => {
       const tune = createTune({ grid, model: DEFAULT_MODEL });
       given.forEach(tune.takeLine);
@@ -303,11 +306,8 @@ describe("tuning", () => {
 
   it("loses a run with the process that it ran in", () => {
     const { lines } = recordedSession(10);
-    const nextDay = lines.map((line) =>
-      "at" in line ? { ...line, at: line.at.replace("2026-01-15", "2026-01-16") } : line,
-    );
     const tune = createTune({ grid, model: DEFAULT_MODEL });
-    for (const line of [...lines, ...nextDay]) tune.takeLine(line);
+    for (const line of [...lines, ...onNextDay(lines)]) tune.takeLine(line);
     // Both are due at the very end; only the second has nobody after it.
     expect(tune.rows()[1]?.runs.observer).toBe(1);
   });

@@ -3,7 +3,7 @@ import type { EngineEventOf, Usage } from "../../src/machines/events.ts";
 import type { Worker } from "../../src/machines/readings.ts";
 import { createRunStatistics, DEFAULT_MODEL } from "../../src/machines/worker-model.ts";
 import type { LedgerFact } from "../../src/reducers/entry-fact.ts";
-import { finished, type Schedule, schedule } from "../support/schedule.ts";
+import { finished, ledgerEntry, type Schedule, schedule } from "../support/schedule.ts";
 
 const settings = {
   observeAfterTokens: 1000,
@@ -24,7 +24,7 @@ function end(s: Schedule, outcome: Finished["outcome"], records: number, more: P
     const ledger = ledgerOf(run.worker, covers, records, s.steps.length);
     s.tell({
       type: "branch.extended",
-      entries: [{ id: `l-${run.runId}`, kind: "ledger", tokens: 0, ledger }],
+      entries: [ledgerEntry(`l-${run.runId}`, ledger)],
     });
   }
   const result = finished(run.runId, run.worker, outcome, covers);

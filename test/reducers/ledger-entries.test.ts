@@ -79,23 +79,15 @@ describe("the quick checks", () => {
       supportingObservationIds: ["ab", ["a", 1], [1, "a"], {}],
       tokenCount: ["1", -1, Number.NaN, Number.POSITIVE_INFINITY, undefined],
     };
-    for (const [field, values] of Object.entries(wrong)) {
-      for (const value of values) {
-        const [one, other] = [observation, reflection].map((record) =>
-          field in record ? { ...record, [field]: value } : undefined,
-        );
-        if (one)
-          expect([one, isObservation(one), ObservationSchema.safeParse(one).success]).toEqual([
-            one,
-            false,
-            false,
-          ]);
-        if (other)
-          expect([other, isReflection(other), ReflectionSchema.safeParse(other).success]).toEqual([
-            other,
-            false,
-            false,
-          ]);
+    for (const [record, check, schema] of [
+      [observation, isObservation, ObservationSchema],
+      [reflection, isReflection, ReflectionSchema],
+    ] as const) {
+      for (const field of Object.keys(record)) {
+        for (const value of wrong[field] ?? []) {
+          const bad = { ...record, [field]: value };
+          expect([bad, check(bad), schema.safeParse(bad).success]).toEqual([bad, false, false]);
+        }
       }
     }
     for (const value of [0, 1.5]) expect(isReflection({ ...reflection, tokenCount: value })).toBe(true);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { EntryFact, LedgerFact } from "../../src/reducers/entry-fact.ts";
+import type { EntryFact } from "../../src/reducers/entry-fact.ts";
 import { NOT_DROPPED } from "../../src/reducers/ledger.ts";
 import { coverageTiers, isActive, isPoolOverTarget, maximumDrops } from "../../src/reducers/pool.ts";
 import { recordsOf } from "../../src/reducers/record-log.ts";
@@ -12,15 +12,14 @@ import {
   sessionOf,
 } from "../../src/reducers/session-state.ts";
 import { DEFAULT_SETTINGS } from "../../src/reducers/settings.ts";
+import { ledgerEntry } from "../support/schedule.ts";
 
 const say = (id: string, tokens = 100): EntryFact => ({ id, kind: "user", tokens, source: true });
 const TALK = ["e0", "e1", "e2", "e3"].map((id) => say(id));
 
-const entry = (id: string, ledger: LedgerFact): EntryFact => ({ id, kind: "ledger", tokens: 0, ledger });
-
 /** Observations `a:10` of 10 tokens each, that cite an entry: `a:10@e1`. */
 function observed(id: string, coversUpToId: string, ...records: string[]): EntryFact {
-  return entry(id, {
+  return ledgerEntry(id, {
     type: "observations",
     coversUpToId,
     records: records.map((record, index) => {
@@ -31,7 +30,7 @@ function observed(id: string, coversUpToId: string, ...records: string[]): Entry
 }
 
 function reflected(id: string, coversUpToId: string, ...records: string[]): EntryFact {
-  return entry(id, {
+  return ledgerEntry(id, {
     type: "reflections",
     coversUpToId,
     records: records.map((record, index) => {
@@ -42,7 +41,7 @@ function reflected(id: string, coversUpToId: string, ...records: string[]): Entr
 }
 
 function dropped(id: string, coversUpToId: string, ...observationIds: string[]): EntryFact {
-  return entry(id, { type: "drops", coversUpToId, observationIds });
+  return ledgerEntry(id, { type: "drops", coversUpToId, observationIds });
 }
 
 const compacted = (id: string, firstKeptEntryId: string, folded = true, fullFold = false): EntryFact => ({

@@ -11,19 +11,11 @@ import {
   visibleMemory,
 } from "../../src/reducers/projections.ts";
 import { sessionOf } from "../../src/reducers/session-state.ts";
+import { fact, ledgerEntry } from "../support/schedule.ts";
 
-const TALK: EntryFact[] = ["e0", "e1", "e2", "e3", "e4"].map((id) => ({
-  id,
-  kind: "user",
-  tokens: 100,
-  source: true,
-}));
-const ledger = (id: string, fact: NonNullable<EntryFact["ledger"]>): EntryFact => ({
-  ...{ id, kind: "ledger", tokens: 0 },
-  ledger: fact,
-});
+const TALK = ["e0", "e1", "e2", "e3", "e4"].map((id) => fact(id, 100));
 const observed = (coversUpToId: string, ...records: [id: string, tokens: number, source: string][]) =>
-  ledger(`o-${coversUpToId}`, {
+  ledgerEntry(`o-${coversUpToId}`, {
     type: "observations",
     coversUpToId,
     records: records.map(([id, tokens, source], index) => ({
@@ -32,13 +24,13 @@ const observed = (coversUpToId: string, ...records: [id: string, tokens: number,
     })),
   });
 const reflected = (id: string, coversUpToId: string) =>
-  ledger(`r-${coversUpToId}`, {
+  ledgerEntry(`r-${coversUpToId}`, {
     type: "reflections",
     coversUpToId,
     records: [{ id, tokens: 10, supports: [], index: 0 }],
   });
 const dropped = (id: string, coversUpToId: string) =>
-  ledger(`d-${coversUpToId}`, { type: "drops", coversUpToId, observationIds: [id] });
+  ledgerEntry(`d-${coversUpToId}`, { type: "drops", coversUpToId, observationIds: [id] });
 const compaction = (id: string, firstKeptEntryId: string, folded: boolean, fullFold = false): EntryFact => ({
   ...{ id, kind: "compaction", tokens: 0 },
   compaction: { firstKeptEntryId, folded, fullFold },

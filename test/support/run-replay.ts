@@ -1,10 +1,13 @@
 import type { RecordingLine } from "../../src/machines/recording.ts";
-import { type ReplayReport, type ReplayStep, replay } from "../../src/machines/replay.ts";
+import { type ReplayOptions, type ReplayReport, type ReplayStep, replay } from "../../src/machines/replay.ts";
 
 /** Replays lines to their end: all steps, and what was found. */
-export function runReplay(lines: Iterable<RecordingLine>): { steps: ReplayStep[]; report: ReplayReport } {
+export function runReplay(
+  lines: Iterable<RecordingLine>,
+  options?: ReplayOptions,
+): { steps: ReplayStep[]; report: ReplayReport } {
   const steps: ReplayStep[] = [];
-  const running = replay(lines);
+  const running = replay(lines, options);
   for (;;) {
     const next = running.next();
     if (next.done) return { steps, report: next.value };

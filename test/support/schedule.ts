@@ -4,7 +4,7 @@ import { noUsage } from "../../src/machines/engine-state.ts";
 import type { EngineEvent, Unstamped } from "../../src/machines/events.ts";
 import type { Worker } from "../../src/machines/readings.ts";
 import type { RunResult } from "../../src/machines/run-result.ts";
-import { type EntryFact, EntryFactSchema } from "../../src/reducers/entry-fact.ts";
+import { type EntryFact, EntryFactSchema, type LedgerFact } from "../../src/reducers/entry-fact.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../src/reducers/settings.ts";
 
 /** An engine told events by hand, at a clock of its own: tests read "given these, when this, then that". */
@@ -104,6 +104,11 @@ export function schedule(settings: Partial<Settings> = {}, contextWindow?: numbe
 /** A user message of so many source tokens, for the branches that a test makes up. */
 export function fact(id: string, tokens: number): EntryFact {
   return { id, kind: "user", tokens, source: true };
+}
+
+/** A ledger entry, likewise. */
+export function ledgerEntry(id: string, ledger: LedgerFact): EntryFact {
+  return { id, kind: "ledger", tokens: 0, ledger };
 }
 
 export function finished(
