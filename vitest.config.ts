@@ -3,8 +3,8 @@ import { defineConfig } from "vitest/config";
 /** Tests that start real programs: Pi itself, npm, the compiler. */
 const REAL_PROGRAMS = [
   "test/pi/**/*.test.ts",
-  "test/viewer/**/*.test.ts",
-  "test/inspect/live.test.ts",
+  "test/host/inspector/page/**/*.test.ts",
+  "test/host/inspector/live.test.ts",
   "test/host/package.test.ts",
 ];
 

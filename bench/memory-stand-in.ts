@@ -1,6 +1,6 @@
 import type { ExtensionAPI, ExtensionContext, SessionManager } from "@earendil-works/pi-coding-agent";
 import * as host from "@earendil-works/pi-coding-agent";
-import { type MemorySession, openMemory } from "../src/host/runtime.ts";
+import { type MemorySession, openMemory } from "../src/host/pi/memory-session.ts";
 
 /**
  * The extension's own session object over a real session manager. Only what Pi would draw or send is left out, so that

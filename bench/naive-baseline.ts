@@ -5,8 +5,8 @@ import {
   type Observation,
   REFLECTIONS_RECORDED,
   type Reflection,
-} from "../src/reducers/ledger-entries.ts";
-import { renderObservation, renderReflection } from "../src/reducers/summary.ts";
+} from "../src/reducers/ledger/records.ts";
+import { renderObservation, renderReflection } from "../src/reducers/ledger/summary.ts";
 
 /**
  * The way such extensions usually work: at every event, read the whole branch, count its tokens and fold its ledger

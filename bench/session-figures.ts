@@ -1,5 +1,5 @@
 import type { SessionManager } from "@earendil-works/pi-coding-agent";
-import { OBSERVATIONS_RECORDED, type ObservationsRecorded } from "../src/reducers/ledger-entries.ts";
+import { OBSERVATIONS_RECORDED, type ObservationsRecorded } from "../src/reducers/ledger/records.ts";
 import { heapOf, medianMs } from "./measure.ts";
 import { openOver } from "./memory-stand-in.ts";
 import { naiveClocks, naiveCompaction, onePass } from "./naive-baseline.ts";

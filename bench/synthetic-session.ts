@@ -1,11 +1,11 @@
 import { SessionManager } from "@earendil-works/pi-coding-agent";
+import { estimateTextTokens } from "../src/reducers/entries/tokens.ts";
+import { memoryId } from "../src/reducers/ledger/memory-id.ts";
 import {
   OBSERVATIONS_DROPPED,
   OBSERVATIONS_RECORDED,
   REFLECTIONS_RECORDED,
-} from "../src/reducers/ledger-entries.ts";
-import { memoryId } from "../src/reducers/memory-id.ts";
-import { estimateTextTokens } from "../src/reducers/tokens.ts";
+} from "../src/reducers/ledger/records.ts";
 
 const BATCH = 5;
 

@@ -7,26 +7,25 @@
 
 import { NOWHERE, positionOf } from "./reducers/branch.ts";
 import { type Clocks, clocksOf } from "./reducers/clocks.ts";
-import { type CompactionPlan, type CompactionSettings, planFold } from "./reducers/compaction-plan.ts";
-import type { EntryLike } from "./reducers/entry.ts";
-import type { IgnoredReason } from "./reducers/entry-fact.ts";
-import type { Observation, Projection, Reflection } from "./reducers/ledger-entries.ts";
-import { readObservation } from "./reducers/memory-content.ts";
-import { isActive } from "./reducers/pool.ts";
+import type { EntryLike } from "./reducers/entries/entry.ts";
+import type { IgnoredReason } from "./reducers/entries/entry-fact.ts";
+import { type CompactionPlan, type CompactionSettings, planFold } from "./reducers/ledger/compaction-plan.ts";
+import { isActive } from "./reducers/ledger/pool.ts";
 import {
   CUT_EVERYTHING,
   resolveSelection,
   selectForCompaction,
   selectFull,
   visibleMemory,
-} from "./reducers/projections.ts";
-import { type Recalled, recallFrom } from "./reducers/recall.ts";
-import { recordsOf } from "./reducers/record-log.ts";
+} from "./reducers/ledger/projections.ts";
+import { type Recalled, recallFrom } from "./reducers/ledger/recall.ts";
+import { recordsOf } from "./reducers/ledger/record-log.ts";
+import { readObservation } from "./reducers/ledger/record-text.ts";
+import type { Observation, Projection, Reflection } from "./reducers/ledger/records.ts";
 import { sessionOfEntries } from "./reducers/session-of-entries.ts";
 import { DEFAULT_SETTINGS } from "./reducers/settings.ts";
 
 export { type Command, CommandSchema } from "./machines/commands.ts";
-export { compactionLane } from "./machines/compaction-lane.ts";
 export {
   createEngine,
   type Engine,
@@ -34,13 +33,13 @@ export {
   type Step,
   type Transition,
 } from "./machines/engine.ts";
-export { type EngineEvent, EngineEventSchema } from "./machines/events.ts";
-export { explainLane, type Moment, whyLane } from "./machines/explain.ts";
-export type { Standing } from "./machines/lanes.ts";
-export { observerLane } from "./machines/observer-lane.ts";
-export type { RecordingLine } from "./machines/recording.ts";
-export { parseRecordingLine, RecordingLineError } from "./machines/recording-line.ts";
-export { reflectDropLane } from "./machines/reflect-drop-lane.ts";
+export { compactionLane } from "./machines/lanes/compaction-lane.ts";
+export type { Standing } from "./machines/lanes/lanes.ts";
+export { observerLane } from "./machines/lanes/observer-lane.ts";
+export { reflectDropLane } from "./machines/lanes/reflect-drop-lane.ts";
+export { explainLane, type Moment, whyLane } from "./machines/recording/explain.ts";
+export type { RecordingLine } from "./machines/recording/recording.ts";
+export { parseRecordingLine, RecordingLineError } from "./machines/recording/recording-line.ts";
 export {
   createReplay,
   type Replay,
@@ -48,22 +47,23 @@ export {
   type ReplayReport,
   type ReplayStep,
   replay,
-} from "./machines/replay.ts";
-export type { Difference, Verification } from "./machines/replay-verify.ts";
+} from "./machines/recording/replay.ts";
+export type { Difference, Verification } from "./machines/recording/verify.ts";
 export {
   createSessionReplay,
   type SessionReplay,
   type SessionReplayOptions,
-} from "./machines/simulated-session.ts";
-export type { EntryLike } from "./reducers/entry.ts";
-export type { MemoryDetails, Observation, Projection, Reflection } from "./reducers/ledger-entries.ts";
-export { memoryId } from "./reducers/memory-id.ts";
-export { type Drift, diffProjections } from "./reducers/projections.ts";
-export { type Recalled, type RecallPage, renderRecall } from "./reducers/recall.ts";
-export { parseSession, SessionFileError } from "./reducers/session-file.ts";
+} from "./machines/what-if/simulated-session.ts";
+export { type EngineEvent, EngineEventSchema } from "./reducers/engine/events.ts";
+export type { EntryLike } from "./reducers/entries/entry.ts";
+export { parseSession, SessionFileError } from "./reducers/entries/session-file.ts";
+export { renderSources } from "./reducers/entries/sources.ts";
+export { memoryId } from "./reducers/ledger/memory-id.ts";
+export { type Drift, diffProjections } from "./reducers/ledger/projections.ts";
+export { type Recalled, type RecallPage, renderRecall } from "./reducers/ledger/recall.ts";
+export type { MemoryDetails, Observation, Projection, Reflection } from "./reducers/ledger/records.ts";
+export { renderSummary } from "./reducers/ledger/summary.ts";
 export { type Settings, SettingsSchema } from "./reducers/settings.ts";
-export { renderSources } from "./reducers/sources.ts";
-export { renderSummary } from "./reducers/summary.ts";
 export type { Clocks, CompactionPlan };
 
 /** All clocks of a branch, in source tokens (Pi's estimate). */

@@ -72,7 +72,7 @@ describe("layers", () => {
   it("leaves Pi's own package to the extension's entry, since Node and not Pi's loader loads the rest", () => {
     const wrong = ["effects", "host"]
       .flatMap(filesOf)
-      .filter((file) => !/src.host.(extension|entry-renderers|demo.+)\.ts$/.test(file))
+      .filter((file) => !/src.host.pi.(extension|entry-renderers)\.ts$/.test(file))
       .flatMap(importsOf)
       .filter(({ from, typeOnly }) => from.startsWith("@earendil-works/") && !typeOnly);
     expect(wrong).toEqual([]);

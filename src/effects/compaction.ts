@@ -1,5 +1,5 @@
-import { AGENT_BUSY, type Failure } from "../machines/events.ts";
-import type { World } from "./world.ts";
+import { AGENT_BUSY, type Failure } from "../reducers/engine/events.ts";
+import type { World } from "./live-session.ts";
 
 /**
  * Asks Pi to compact. Pi answers through its compaction hooks; a refusal that comes before any hook ("Nothing to

@@ -1,6 +1,6 @@
 import type { AnyActor, InspectionEvent } from "xstate";
-import { eventTime } from "../machines/event-time.ts";
-import type { EngineEvent } from "../machines/events.ts";
+import { eventTime } from "../reducers/engine/event-time.ts";
+import type { EngineEvent } from "../reducers/engine/events.ts";
 
 /** Version of `@statelyai/inspect` whose event protocol this speaks. */
 const PROTOCOL = "0.7.2";

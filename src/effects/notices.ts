@@ -1,5 +1,5 @@
 import type { Command } from "../machines/commands.ts";
-import type { EngineEvent } from "../machines/events.ts";
+import type { EngineEvent } from "../reducers/engine/events.ts";
 
 export interface Notice {
   message: string;

@@ -2,8 +2,8 @@ import { appendFile, mkdir, open, rename, stat, writeFile } from "node:fs/promis
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Step } from "../machines/engine.ts";
-import type { EngineEvent } from "../machines/events.ts";
-import { decisionOf, encodeLine, type RecordingLine } from "../machines/recording.ts";
+import { decisionOf, encodeLine, type RecordingLine } from "../machines/recording/recording.ts";
+import type { EngineEvent } from "../reducers/engine/events.ts";
 
 export interface RecorderOptions {
   /** The NDJSON file; older parts of the session become `<file>.1`, `<file>.2`, … */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { LANES, WorkerSchema } from "./readings.ts";
+import { LANES, WorkerSchema } from "../reducers/engine/lane-names.ts";
 
 /**
  * What a lane asks the world to do. Effects carry commands out; each `startRun` and each `requestCompaction`

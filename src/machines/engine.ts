@@ -1,12 +1,12 @@
 import { type Observable, Subject } from "rxjs";
 import { createActor, type InspectionEvent, type Snapshot } from "xstate";
+import { type EngineState, evolve, initialState, restoreBooks } from "../reducers/engine/engine-state.ts";
+import { AGENT_BUSY, type EngineEvent } from "../reducers/engine/events.ts";
+import { LANES, type LaneName, laneOf } from "../reducers/engine/lane-names.ts";
 import type { Command } from "./commands.ts";
-import { type EngineState, evolve, initialState, restoreBooks } from "./engine-state.ts";
-import { AGENT_BUSY, type EngineEvent } from "./events.ts";
 import { inTurn } from "./in-turn.ts";
-import { createLanes, type Standing } from "./lanes.ts";
-import { LANES, type LaneName, type Worker } from "./readings.ts";
-import type { Keyframe } from "./recording.ts";
+import { createLanes, type Standing } from "./lanes/lanes.ts";
+import type { Keyframe } from "./recording/recording.ts";
 import { planFor, type SchedulerEvent, schedulerMachine } from "./scheduler.ts";
 
 /** A lane's move from one state to another, in the state names that users see (`running.dropping`). */
@@ -59,11 +59,6 @@ export interface Engine {
   keyframe(): Keyframe;
   /** Stops the actors and completes the stream. */
   stop(): void;
-}
-
-/** Which lane a worker's result belongs to. */
-export function laneOf(worker: Worker): LaneName {
-  return worker === "observer" ? "observer" : "reflectDrop";
 }
 
 /**

@@ -1,5 +1,5 @@
 import { emit, type SnapshotFrom, setup, transition } from "xstate";
-import type { LaneName } from "./readings.ts";
+import type { LaneName } from "../reducers/engine/lane-names.ts";
 
 /** What the scheduler is told: one event for each kind of thing that can move a lane. */
 export type SchedulerEvent =

@@ -1,5 +1,5 @@
+import type { EngineEvent } from "../reducers/engine/events.ts";
 import { createEngine, type Engine, type EngineOptions, type Step } from "./engine.ts";
-import type { EngineEvent } from "./events.ts";
 
 /** An engine that is asked instead of watched: each event's step comes back from the call. */
 export interface Stepper {

@@ -1,4 +1,4 @@
-import { ENTRY_KINDS, type EntryFact, type EntryKind } from "./entry-fact.ts";
+import { ENTRY_KINDS, type EntryFact, type EntryKind } from "./entries/entry-fact.ts";
 import { findPosition, indexPositions, type PositionIndex } from "./position-index.ts";
 
 /**

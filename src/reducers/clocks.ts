@@ -1,5 +1,5 @@
 import { type Branch, NOWHERE, tokensAfter, tokensThrough } from "./branch.ts";
-import type { Ledger } from "./ledger.ts";
+import type { Ledger } from "./ledger/ledger.ts";
 
 /** The raw-token clocks of a branch, in source tokens (DESIGN 4). */
 export interface Clocks {

@@ -1,6 +1,6 @@
-import { describeEntry } from "./describe-entry.ts";
-import type { EntryLike, EntryLookup } from "./entry.ts";
-import { type SessionState, sessionOf } from "./session-state.ts";
+import { describeEntry } from "./entries/describe-entry.ts";
+import type { EntryLike, EntryLookup } from "./entries/entry.ts";
+import { type SessionState, sessionOf } from "./session.ts";
 
 /** The session of Pi entries of one branch, root first, with the entries by id. */
 export function sessionOfEntries(entries: readonly EntryLike[]): {

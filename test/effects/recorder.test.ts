@@ -12,9 +12,9 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createRecorder, type RecorderOptions } from "../../src/effects/recorder.ts";
-import { EVENT_VERSION } from "../../src/machines/events.ts";
-import type { RecordingLine } from "../../src/machines/recording.ts";
-import { parseRecordingLine } from "../../src/machines/recording-line.ts";
+import type { RecordingLine } from "../../src/machines/recording/recording.ts";
+import { parseRecordingLine } from "../../src/machines/recording/recording-line.ts";
+import { EVENT_VERSION } from "../../src/reducers/engine/events.ts";
 import { runReplay } from "../support/run-replay.ts";
 import { type Schedule, schedule } from "../support/schedule.ts";
 

@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startPi } from "../../src/host/demo/pi-process.ts";
+import { startPi } from "../../demo/pi-process.ts";
 import { NEVER } from "../pi/harness.ts";
 import { startInspect } from "../support/run-inspect.ts";
 
@@ -21,7 +21,7 @@ const ROOT = resolve(import.meta.dirname, "../..");
 const MODULES = join(ROOT, "node_modules");
 
 /** The entry files are the only sources that ship; what they load is in dist/. */
-const ENTRIES = ["src/host/bin.js", "src/host/extension.ts", "src/host/entry-renderers.ts"];
+const ENTRIES = ["src/host/cli/bin.js", "src/host/pi/extension.ts", "src/host/pi/entry-renderers.ts"];
 
 interface Manifest {
   dependencies: Record<string, string>;
@@ -187,7 +187,7 @@ describe("the command", () => {
 
   it("serves its viewer without building anything", async () => {
     const recording = join(ROOT, "test/recordings/main-job.ndjson");
-    const { page, stop } = await startInspect([recording], join(unpacked, "src/host/bin.js"));
+    const { page, stop } = await startInspect([recording], join(unpacked, "src/host/cli/bin.js"));
     const { pathname } = new URL(page);
     expect(pathname).toBe("/");
     const html = await (await fetch(page)).text();

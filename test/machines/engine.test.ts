@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { createActor } from "xstate";
 import { createEngine, type Step } from "../../src/machines/engine.ts";
-import type { EngineEvent } from "../../src/machines/events.ts";
 import { inTurn } from "../../src/machines/in-turn.ts";
 import { planFor, schedulerMachine } from "../../src/machines/scheduler.ts";
 import { createStepper } from "../../src/machines/stepper.ts";
+import type { EngineEvent } from "../../src/reducers/engine/events.ts";
 import { DEFAULT_SETTINGS } from "../../src/reducers/settings.ts";
 
 const AT = "2026-01-15T14:30:00.000Z";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { defaultObserver, freshToolResults } from "../../src/host/demo/scripted-model.ts";
-import { FOLDED } from "../../src/reducers/ledger-entries.ts";
+import { defaultObserver, freshToolResults } from "../../demo/scripted-model.ts";
+import { FOLDED } from "../../src/reducers/ledger/records.ts";
 import {
   agent,
   expectNoErrors,

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import type { PiProcess } from "../../src/host/demo/pi-process.ts";
+import type { PiProcess } from "../../demo/pi-process.ts";
 import {
   type ChatRequest,
   chunkBlocks,
@@ -11,10 +11,10 @@ import {
   freshToolResults,
   type RecordedRequest,
   type Role,
-} from "../../src/host/demo/scripted-model.ts";
+} from "../../demo/scripted-model.ts";
 import { foldLedger, parseSession, readClocks } from "../../src/index.ts";
 import { isSourceAt } from "../../src/reducers/branch.ts";
-import { OBSERVATIONS_RECORDED, type ObservationsRecorded } from "../../src/reducers/ledger-entries.ts";
+import { OBSERVATIONS_RECORDED, type ObservationsRecorded } from "../../src/reducers/ledger/records.ts";
 import { sessionOfEntries } from "../../src/reducers/session-of-entries.ts";
 import { expectNoErrors } from "./faults-support.ts";
 import { lanesAtRest, openWorld, prose, SMALL, type World, waitFor } from "./harness.ts";

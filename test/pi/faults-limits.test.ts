@@ -10,9 +10,9 @@ import {
   freshToolResults,
   type Role,
   userText,
-} from "../../src/host/demo/scripted-model.ts";
-import { shownObservations } from "../../src/host/demo/scripted-workers.ts";
-import { isObservation } from "../../src/reducers/ledger-entries.ts";
+} from "../../demo/scripted-model.ts";
+import { shownObservations } from "../../demo/scripted-workers.ts";
+import { isObservation } from "../../src/reducers/ledger/records.ts";
 import {
   agent,
   assistantMessage,

@@ -1,8 +1,8 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startPi } from "../../src/host/demo/pi-process.ts";
-import { defaultObserver, freshToolResults } from "../../src/host/demo/scripted-model.ts";
+import { startPi } from "../../demo/pi-process.ts";
+import { defaultObserver, freshToolResults } from "../../demo/scripted-model.ts";
 import {
   agent,
   expectNoErrors,

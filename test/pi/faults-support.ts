@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { customEntries, type SessionLine } from "../../src/host/demo/session-file.ts";
-import { OBSERVATIONS_RECORDED, type ObservationsRecorded } from "../../src/reducers/ledger-entries.ts";
+import { customEntries, type SessionLine } from "../../demo/session-file.ts";
+import { OBSERVATIONS_RECORDED, type ObservationsRecorded } from "../../src/reducers/ledger/records.ts";
 import { prose, type World, waitFor } from "./harness.ts";
 
 /** An agent whose every answer has about 700 tokens. */

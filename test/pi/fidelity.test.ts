@@ -1,10 +1,10 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ChatRequest, freshToolResults, lastUserText } from "../../src/host/demo/scripted-model.ts";
-import { customEntries, type SessionLine } from "../../src/host/demo/session-file.ts";
+import { type ChatRequest, freshToolResults, lastUserText } from "../../demo/scripted-model.ts";
+import { customEntries, type SessionLine } from "../../demo/session-file.ts";
 import { memoryId, parseSession } from "../../src/index.ts";
-import { messageOf, textOf } from "../../src/reducers/entry.ts";
+import { messageOf, textOf } from "../../src/reducers/entries/entry.ts";
 import { fixtureText, V3_SESSIONS } from "../support/v3-sessions.ts";
 import { lanesAtRest, NEVER, openWorld, prose, SMALL, type World, withPi } from "./harness.ts";
 

@@ -2,17 +2,17 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { PiLaunch } from "../../src/host/demo/pi-launch.ts";
-import { type PiProcess, startPi } from "../../src/host/demo/pi-process.ts";
+import type { PiLaunch } from "../../demo/pi-launch.ts";
+import { type PiProcess, startPi } from "../../demo/pi-process.ts";
 import {
   type ChatRequest,
   type Role,
   type Script,
   type ScriptedModel,
   startScriptedModel,
-} from "../../src/host/demo/scripted-model.ts";
+} from "../../demo/scripted-model.ts";
 
-export { lanesAtRest } from "../../src/host/demo/lanes-at-rest.ts";
+export { lanesAtRest } from "../../demo/lanes-at-rest.ts";
 
 /** What a user passes to `pi -e`: this package's folder, or what the variable names, such as an unpacked tarball. */
 export const EXTENSION = process.env.PI_TEST_EXTENSION ?? resolve(import.meta.dirname, "../..");

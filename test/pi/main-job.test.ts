@@ -7,8 +7,8 @@ import {
   type Role,
   systemText,
   userText,
-} from "../../src/host/demo/scripted-model.ts";
-import { customEntries, type SessionLine } from "../../src/host/demo/session-file.ts";
+} from "../../demo/scripted-model.ts";
+import { customEntries, type SessionLine } from "../../demo/session-file.ts";
 import {
   FOLDED,
   type MemoryDetails,
@@ -18,7 +18,7 @@ import {
   type ObservationsRecorded,
   REFLECTIONS_RECORDED,
   type ReflectionsRecorded,
-} from "../../src/reducers/ledger-entries.ts";
+} from "../../src/reducers/ledger/records.ts";
 import { lanesAtRest, openWorld, prose, requestAt, SMALL, type World } from "./harness.ts";
 
 const MAX_TURNS = 30;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { runPi } from "../../src/host/demo/pi-launch.ts";
-import { lastUserText } from "../../src/host/demo/scripted-model.ts";
-import { customEntries } from "../../src/host/demo/session-file.ts";
-import { OBSERVATIONS_RECORDED, type ObservationsRecorded } from "../../src/reducers/ledger-entries.ts";
+import { runPi } from "../../demo/pi-launch.ts";
+import { lastUserText } from "../../demo/scripted-model.ts";
+import { customEntries } from "../../demo/session-file.ts";
+import { OBSERVATIONS_RECORDED, type ObservationsRecorded } from "../../src/reducers/ledger/records.ts";
 import {
   lanesAtRest,
   NEVER,

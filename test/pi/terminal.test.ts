@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ScriptedModel, startScriptedModel } from "../../src/host/demo/scripted-model.ts";
+import { type ScriptedModel, startScriptedModel } from "../../demo/scripted-model.ts";
 import { EXTENSION, type MemorySettings, NEVER, prose, SMALL } from "./harness.ts";
 import { HAS_TMUX, openTerminal, type PiTerminal } from "./terminal.ts";
 

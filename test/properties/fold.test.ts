@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { entriesAmong } from "../../src/host/branch-sync.ts";
-import { planFold } from "../../src/reducers/compaction-plan.ts";
-import { describeEntry } from "../../src/reducers/describe-entry.ts";
-import type { EntryLike } from "../../src/reducers/entry.ts";
-import type { EntryFact } from "../../src/reducers/entry-fact.ts";
-import type { Ledger } from "../../src/reducers/ledger.ts";
+import { entriesAmong } from "../../src/host/pi/branch-sync.ts";
+import { describeEntry } from "../../src/reducers/entries/describe-entry.ts";
+import type { EntryLike } from "../../src/reducers/entries/entry.ts";
+import type { EntryFact } from "../../src/reducers/entries/entry-fact.ts";
+import { planFold } from "../../src/reducers/ledger/compaction-plan.ts";
+import type { Ledger } from "../../src/reducers/ledger/ledger.ts";
 import {
   CUT_EVERYTHING,
   resolveSelection,
@@ -14,12 +14,12 @@ import {
   selectedReflections,
   selectForCompaction,
   selectFull,
-} from "../../src/reducers/projections.ts";
-import { recallFrom } from "../../src/reducers/recall.ts";
-import { recordsOf } from "../../src/reducers/record-log.ts";
+} from "../../src/reducers/ledger/projections.ts";
+import { recallFrom } from "../../src/reducers/ledger/recall.ts";
+import { recordsOf } from "../../src/reducers/ledger/record-log.ts";
+import { renderSummary } from "../../src/reducers/ledger/summary.ts";
+import { clocksOfSession, emptySession, extendSession, sessionOf } from "../../src/reducers/session.ts";
 import { sessionOfEntries } from "../../src/reducers/session-of-entries.ts";
-import { clocksOfSession, emptySession, extendSession, sessionOf } from "../../src/reducers/session-state.ts";
-import { renderSummary } from "../../src/reducers/summary.ts";
 import { randomBranch } from "../support/random-branch.ts";
 
 const RUNS = { numRuns: 300 };

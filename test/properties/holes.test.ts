@@ -2,8 +2,8 @@ import { buildContextEntries, buildSessionProjection } from "@earendil-works/pi-
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type CompactionPlan, planCompaction, readClocks } from "../../src/index.ts";
-import type { EntryLike } from "../../src/reducers/entry.ts";
-import { fieldsOf } from "../../src/reducers/entry.ts";
+import type { EntryLike } from "../../src/reducers/entries/entry.ts";
+import { fieldsOf } from "../../src/reducers/entries/entry.ts";
 import { asPi, proposedCut, sourcesInContext, sourcesOf } from "../support/pi-oracle.ts";
 import { randomConversation } from "../support/random-conversation.ts";
 

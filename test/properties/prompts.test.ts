@@ -6,16 +6,16 @@ import {
 } from "@earendil-works/pi-ai";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { JOBS } from "../../src/effects/jobs.ts";
-import type { ModelAccess } from "../../src/effects/worker-loop.ts";
-import type { World } from "../../src/effects/world.ts";
-import { initialState } from "../../src/machines/engine-state.ts";
-import type { Worker } from "../../src/machines/readings.ts";
-import type { EntryLike } from "../../src/reducers/entry.ts";
+import type { World } from "../../src/effects/live-session.ts";
+import { JOBS } from "../../src/effects/workers/jobs.ts";
+import type { ModelAccess } from "../../src/effects/workers/worker-loop.ts";
+import { initialState } from "../../src/reducers/engine/engine-state.ts";
+import type { Worker } from "../../src/reducers/engine/lane-names.ts";
+import type { EntryLike } from "../../src/reducers/entries/entry.ts";
+import { estimateTextTokens } from "../../src/reducers/entries/tokens.ts";
 import { sessionOfEntries } from "../../src/reducers/session-of-entries.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../src/reducers/settings.ts";
-import { estimateTextTokens } from "../../src/reducers/tokens.ts";
-import { modelAt, observationOf, reflectionOf } from "../effects/model-access.ts";
+import { modelAt, observationOf, reflectionOf } from "../effects/workers/model-access.ts";
 
 const TEXTS = [
   "User wants tabs in src/main.ts, never spaces; the formatter is configured so. ",

@@ -1,6 +1,6 @@
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { describe, expect, it } from "vitest";
-import { observerPrompt } from "../../src/effects/prompts/observer-prompt.ts";
+import { observerPrompt } from "../../src/effects/workers/prompts/observer-prompt.ts";
 import {
   memoryId,
   type Observation,
@@ -8,9 +8,9 @@ import {
   renderSources,
   renderSummary,
 } from "../../src/index.ts";
-import { RELEVANCES } from "../../src/reducers/ledger-entries.ts";
-import { oneLine } from "../../src/reducers/memory-id.ts";
-import { estimateTextTokens } from "../../src/reducers/tokens.ts";
+import { estimateTextTokens } from "../../src/reducers/entries/tokens.ts";
+import { oneLine } from "../../src/reducers/ledger/memory-id.ts";
+import { RELEVANCES } from "../../src/reducers/ledger/records.ts";
 import { CODE, DATA, PROSE } from "../support/token-corpus.ts";
 
 const EMOJI = "Shipped it 🚀 and the tests pass ✅ but the build on Windows is red ❌ 😅\n".repeat(40);

@@ -1,11 +1,11 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { RecordingLine } from "../../src/machines/recording.ts";
-import { parseRecordingLine } from "../../src/machines/recording-line.ts";
-import type { ReplayStep } from "../../src/machines/replay.ts";
-import { createRecordingSimulation } from "../../src/machines/simulated-recording.ts";
-import { createRunStatistics } from "../../src/machines/worker-model.ts";
+import type { RecordingLine } from "../../src/machines/recording/recording.ts";
+import { parseRecordingLine } from "../../src/machines/recording/recording-line.ts";
+import type { ReplayStep } from "../../src/machines/recording/replay.ts";
+import { createRecordingSimulation } from "../../src/machines/what-if/simulated-recording.ts";
+import { createRunStatistics } from "../../src/machines/what-if/workload.ts";
 import { runReplay as run } from "../support/run-replay.ts";
 
 /** Every recording that lies in this folder, whoever put it there: this is how a user's becomes a regression test. */

@@ -13,7 +13,7 @@ import {
   tokensAt,
   tokensThrough,
 } from "../../src/reducers/branch.ts";
-import type { EntryFact } from "../../src/reducers/entry-fact.ts";
+import type { EntryFact } from "../../src/reducers/entries/entry-fact.ts";
 
 const say = (id: string, tokens: number): EntryFact => ({ id, kind: "user", tokens, source: true });
 const note = (id: string): EntryFact => ({ id, kind: "other", tokens: 0 });

@@ -1,9 +1,9 @@
 import type { Step } from "../../src/machines/engine.ts";
-import { laneOf } from "../../src/machines/engine.ts";
-import { AGENT_BUSY } from "../../src/machines/events.ts";
-import type { LaneName } from "../../src/machines/readings.ts";
-import type { EntryFact } from "../../src/reducers/entry-fact.ts";
-import { clocksOfSession } from "../../src/reducers/session-state.ts";
+import { AGENT_BUSY } from "../../src/reducers/engine/events.ts";
+import type { LaneName } from "../../src/reducers/engine/lane-names.ts";
+import { laneOf } from "../../src/reducers/engine/lane-names.ts";
+import type { EntryFact } from "../../src/reducers/entries/entry-fact.ts";
+import { clocksOfSession } from "../../src/reducers/session.ts";
 import { compactionThreshold } from "../../src/reducers/settings.ts";
 import { plainClocks } from "./plain-clocks.ts";
 

@@ -8,7 +8,7 @@ import {
   encodeLine,
   RECORDING_VERSION,
   type RecordingLine,
-} from "../../src/machines/recording.ts";
+} from "../../src/machines/recording/recording.ts";
 
 /** Where the shortest failing sequences go, one file each. */
 export const REPORTS = join(tmpdir(), "pi-memory-lanes-reports");

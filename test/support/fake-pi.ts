@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Context } from "@earendil-works/pi-ai";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
-import { type MemorySession, openMemory, type PiHost } from "../../src/host/runtime.ts";
-import type { EntryLike } from "../../src/reducers/entry.ts";
+import { type MemorySession, openMemory, type PiHost } from "../../src/host/pi/memory-session.ts";
+import type { EntryLike } from "../../src/reducers/entries/entry.ts";
 import { type FakeRequest, fakeRequest } from "./fake-request.ts";
 
 /** Just enough of Pi to run the extension's engine in this process: a session tree, a model, and a strict context. */

@@ -1,9 +1,9 @@
 import type { Command } from "../../src/machines/commands.ts";
 import { createEngine, type Step } from "../../src/machines/engine.ts";
-import { noUsage } from "../../src/machines/engine-state.ts";
-import { type EngineEvent, EVENT_VERSION, type Unstamped } from "../../src/machines/events.ts";
-import { decisionOf, RECORDING_VERSION, type RecordingLine } from "../../src/machines/recording.ts";
-import type { EntryFact } from "../../src/reducers/entry-fact.ts";
+import { decisionOf, RECORDING_VERSION, type RecordingLine } from "../../src/machines/recording/recording.ts";
+import { noUsage } from "../../src/reducers/engine/engine-state.ts";
+import { type EngineEvent, EVENT_VERSION, type Unstamped } from "../../src/reducers/engine/events.ts";
+import type { EntryFact } from "../../src/reducers/entries/entry-fact.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../src/reducers/settings.ts";
 
 export interface LargeRecordingOptions {

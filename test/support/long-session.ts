@@ -5,13 +5,13 @@ import {
   planCompaction,
   renderSources,
 } from "../../src/index.ts";
-import { noUsage } from "../../src/machines/engine-state.ts";
-import type { Unstamped } from "../../src/machines/events.ts";
 import { NOWHERE } from "../../src/reducers/branch.ts";
-import { describeEntry } from "../../src/reducers/describe-entry.ts";
-import type { EntryLike } from "../../src/reducers/entry.ts";
-import { memoryId } from "../../src/reducers/memory-id.ts";
-import { firstUnobserved } from "../../src/reducers/session-state.ts";
+import { noUsage } from "../../src/reducers/engine/engine-state.ts";
+import type { Unstamped } from "../../src/reducers/engine/events.ts";
+import { describeEntry } from "../../src/reducers/entries/describe-entry.ts";
+import type { EntryLike } from "../../src/reducers/entries/entry.ts";
+import { memoryId } from "../../src/reducers/ledger/memory-id.ts";
+import { firstUnobserved } from "../../src/reducers/session.ts";
 import { DEFAULT_SETTINGS, observerChunkBudget } from "../../src/reducers/settings.ts";
 import { proposedCut, sourcesInContext } from "./pi-oracle.ts";
 

@@ -6,7 +6,7 @@ import {
 } from "@earendil-works/pi-coding-agent";
 // Pi does not export how it proposes a cut to `session_before_compact`.
 import { prepareCompaction } from "../../node_modules/@earendil-works/pi-coding-agent/dist/core/compaction/compaction.js";
-import type { EntryLike } from "../../src/reducers/entry.ts";
+import type { EntryLike } from "../../src/reducers/entries/entry.ts";
 
 /** A source entry as Pi sees it. */
 export interface PiSource {

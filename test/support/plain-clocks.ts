@@ -1,4 +1,4 @@
-import type { EntryFact } from "../../src/reducers/entry-fact.ts";
+import type { EntryFact } from "../../src/reducers/entries/entry-fact.ts";
 
 /** Whatever can be read off a branch by going through it from its root: no index, no fold, no shortcut. */
 export function plainClocks(branch: readonly EntryFact[]) {

@@ -1,5 +1,5 @@
-import type { EntryLike } from "../../src/reducers/entry.ts";
-import { memoryId } from "../../src/reducers/memory-id.ts";
+import type { EntryLike } from "../../src/reducers/entries/entry.ts";
+import { memoryId } from "../../src/reducers/ledger/memory-id.ts";
 
 /** The first line of a session file of today's version. */
 export const SESSION_HEADER = {

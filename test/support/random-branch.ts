@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import type { EntryLike } from "../../src/reducers/entry.ts";
-import { memoryId } from "../../src/reducers/memory-id.ts";
+import type { EntryLike } from "../../src/reducers/entries/entry.ts";
+import { memoryId } from "../../src/reducers/ledger/memory-id.ts";
 
 /**
  * Random branches of real entries: conversation, tool calls, context edits, ledger entries with markers that are

@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import type { EntryLike } from "../../src/reducers/entry.ts";
-import { memoryId } from "../../src/reducers/memory-id.ts";
+import type { EntryLike } from "../../src/reducers/entries/entry.ts";
+import { memoryId } from "../../src/reducers/ledger/memory-id.ts";
 import { proposedCut } from "./pi-oracle.ts";
 
 type Entry = EntryLike & Record<string, unknown>;

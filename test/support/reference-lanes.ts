@@ -1,7 +1,7 @@
 import type { Command } from "../../src/machines/commands.ts";
-import { AGENT_BUSY, type EngineEvent } from "../../src/machines/events.ts";
-import type { LaneName, Worker } from "../../src/machines/readings.ts";
-import type { EntryFact } from "../../src/reducers/entry-fact.ts";
+import { AGENT_BUSY, type EngineEvent } from "../../src/reducers/engine/events.ts";
+import type { LaneName, Worker } from "../../src/reducers/engine/lane-names.ts";
+import type { EntryFact } from "../../src/reducers/entries/entry-fact.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../src/reducers/settings.ts";
 import { plainClocks } from "./plain-clocks.ts";
 

@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { main } from "../../src/host/cli/main.ts";
 
 export const ROOT = resolve(import.meta.dirname, "../..");
-export const BIN = join(ROOT, "src/host/bin.js");
+export const BIN = join(ROOT, "src/host/cli/bin.js");
 
 /** What a command printed, and its exit code. */
 export interface Result {

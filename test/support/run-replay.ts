@@ -1,5 +1,10 @@
-import type { RecordingLine } from "../../src/machines/recording.ts";
-import { type ReplayOptions, type ReplayReport, type ReplayStep, replay } from "../../src/machines/replay.ts";
+import type { RecordingLine } from "../../src/machines/recording/recording.ts";
+import {
+  type ReplayOptions,
+  type ReplayReport,
+  type ReplayStep,
+  replay,
+} from "../../src/machines/recording/replay.ts";
 
 /** Replays lines to their end: all steps, and what was found. */
 export function runReplay(

@@ -1,10 +1,10 @@
 import type { Command } from "../../src/machines/commands.ts";
 import { createEngine, type Engine, type Step } from "../../src/machines/engine.ts";
-import { noUsage } from "../../src/machines/engine-state.ts";
-import type { EngineEvent, Unstamped } from "../../src/machines/events.ts";
-import type { Worker } from "../../src/machines/readings.ts";
-import type { RunResult } from "../../src/machines/run-result.ts";
-import { type EntryFact, EntryFactSchema, type LedgerFact } from "../../src/reducers/entry-fact.ts";
+import { noUsage } from "../../src/reducers/engine/engine-state.ts";
+import type { EngineEvent, Unstamped } from "../../src/reducers/engine/events.ts";
+import type { Worker } from "../../src/reducers/engine/lane-names.ts";
+import type { RunResult } from "../../src/reducers/engine/run-result.ts";
+import { type EntryFact, EntryFactSchema, type LedgerFact } from "../../src/reducers/entries/entry-fact.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../src/reducers/settings.ts";
 
 /** An engine told events by hand, at a clock of its own: tests read "given these, when this, then that". */

@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
-import { loadSettings, type SettingsProblem } from "../settings.ts";
+import { loadSettings, type SettingsProblem } from "../settings/settings.ts";
 import { checkExtension, isProjectTrusted } from "./doctor/extension-check.ts";
 import { type Finding, findingsOf, type Surroundings } from "./doctor/finding.ts";
 import { checkModel } from "./doctor/model-check.ts";

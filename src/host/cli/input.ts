@@ -1,7 +1,7 @@
 import { createReadStream, type Stats, statSync } from "node:fs";
-import type { Line } from "../../machines/line.ts";
-import { createLineSplitter } from "../line-splitter.ts";
+import type { Line } from "../../machines/recording/line.ts";
 import { UsageError } from "./io.ts";
+import { createLineSplitter } from "./line-splitter.ts";
 
 /** Where lines come from. */
 export interface Input {

@@ -33,7 +33,7 @@ async function inspect(
   { leaf, set = [], port, open, json = false, stately = false }: InspectOptions,
 ): Promise<void> {
   const patch = parseSet(set);
-  const { openBrowser, openFileSource, serveFile } = await import("../inspect/file-inspector.ts");
+  const { openBrowser, openFileSource, serveFile } = await import("../inspector/server/file-inspector.ts");
   const source = await openFileSource(io, file, { leaf, patch });
   const server = await serveFile(source, port, io.complain).catch((error: unknown) => {
     throw new UsageError(messageOf(error, port));

@@ -4,7 +4,7 @@ import { doctorCommand } from "./doctor-command.ts";
 import { inspectCommand } from "./inspect.ts";
 import { createIo, EXIT, type Io, UsageError } from "./io.ts";
 import { recallCommand } from "./recall-command.ts";
-import { replayCommand } from "./replay-command.ts";
+import { replayCommand } from "./replay/replay-command.ts";
 import { tuneCommand } from "./tune-command.ts";
 import { viewCommand } from "./view-command.ts";
 

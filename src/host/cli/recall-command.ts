@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from "commander";
-import { recallFrom, renderRecall } from "../../reducers/recall.ts";
+import { recallFrom, renderRecall } from "../../reducers/ledger/recall.ts";
 import { EXIT, type Io, UsageError } from "./io.ts";
 import { loadBranch, SESSION_LEAF_OPTION } from "./session-options.ts";
 import { clipped, count } from "./words.ts";

@@ -1,6 +1,6 @@
 import { type Settings, SettingsSchema } from "../../reducers/settings.ts";
-import { allowedWords, isSettingsKey } from "../settings-schema.ts";
-import { unknownKeyWords } from "../settings-words.ts";
+import { allowedWords, isSettingsKey } from "../settings/settings-schema.ts";
+import { unknownKeyWords } from "../settings/settings-words.ts";
 import { UsageError } from "./io.ts";
 
 /**

@@ -4,8 +4,8 @@ import {
   resolveSelection,
   selectFull,
   visibleMemory,
-} from "../../reducers/projections.ts";
-import { memoryView } from "../memory-view.ts";
+} from "../../reducers/ledger/projections.ts";
+import { memoryView } from "../pi/ui/memory-view.ts";
 import { EXIT, type Io } from "./io.ts";
 import { loadBranch, SESSION_LEAF_OPTION } from "./session-options.ts";
 

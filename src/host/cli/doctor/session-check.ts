@@ -1,8 +1,8 @@
 import { existsSync, globSync, readFileSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { clocksOf } from "../../../reducers/clocks.ts";
-import { isVisibleMemoryStale } from "../../../reducers/projections.ts";
-import { readSessionFile, SessionFileError } from "../../../reducers/session-file.ts";
+import { readSessionFile, SessionFileError } from "../../../reducers/entries/session-file.ts";
+import { isVisibleMemoryStale } from "../../../reducers/ledger/projections.ts";
 import { sessionOfEntries } from "../../../reducers/session-of-entries.ts";
 import type { Settings } from "../../../reducers/settings.ts";
 import { count, grouped } from "../words.ts";

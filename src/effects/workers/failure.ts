@@ -1,0 +1,233 @@
+import { oneLine } from "../../reducers/ledger/memory-id.ts";
+
+/**
+ * Why a worker run failed, as far as it matters for what happens next and for what the user is told:
+ * `timeout` is our own deadline, `auth` also stands for an account that may not or cannot pay, `cut-off` for output
+ * that met its limit, `no-model` for a model that is not there.
+ */
+export type FailureKind =
+  | "timeout"
+  | "prompt-too-long"
+  | "auth"
+  | "rate-limit"
+  | "overloaded"
+  | "connection"
+  | "cut-off"
+  | "bad-response"
+  | "no-model"
+  | "other";
+
+export interface WorkerFailure {
+  kind: FailureKind;
+  /** One short line for the user: no markup, no secrets. */
+  message: string;
+}
+
+/** A failure from a provider's error text. */
+export function failureFrom(text: string): WorkerFailure {
+  return { kind: classifyFailure(text), message: readableMessage(text) };
+}
+
+/** Failures that a second try, a moment later, may not meet again (DESIGN 7: 429, 503 and dropped connections). */
+export function isPassing(kind: FailureKind): boolean {
+  return kind === "rate-limit" || kind === "overloaded" || kind === "connection";
+}
+
+/** Bodies can be whole pages; what is wrong stands at their beginning. */
+const READ_AT_MOST = 4000;
+
+/**
+ * What kind of failure a provider's error text tells of. The HTTP status decides where there is one, except that
+ * too long a prompt is told from the words: servers send it as 400, 413, 429 or 500.
+ */
+export function classifyFailure(text: string): FailureKind {
+  const words = text.slice(0, READ_AT_MOST);
+  const status = statusOf(words);
+  if (TOO_LARGE.test(words)) return "prompt-too-long";
+  // Bedrock calls throttling "too many tokens", so rates come before the other words for length.
+  if (status === 429 || RATE.test(words)) return "rate-limit";
+  if (status === 413 || TOO_LONG.test(words)) return "prompt-too-long";
+  if (status === undefined) return KINDS_BY_WORDS.find(([, pattern]) => pattern.test(words))?.[0] ?? "other";
+  if (status >= 500) return "overloaded";
+  if (status === 401 || status === 402 || status === 403 || ACCOUNT.test(words)) return "auth";
+  if (status === 408) return "connection";
+  // Any other 4xx is a request that the server will refuse again, whatever its words sound like.
+  return NO_MODEL.test(words) ? "no-model" : "other";
+}
+
+const STATUS_PATTERNS: readonly RegExp[] = [
+  // "429 {…}", "503: …", "401 status code (no body)"
+  /^\s*([45]\d\d)(?=[\s:]|$)/,
+  // "Anthropic API error (529): …"
+  /\(([45]\d\d)\)/,
+  // "HTTP 502", "HTTP/1.1 502", "status code 500", "Error code: 404"; "code": 503 in a JSON body
+  /\b(?:http(?:\/\d(?:\.\d)?)?|status(?:[ _]?code)?|error(?: code)?|code)["']?\s{0,2}[:=]?\s{0,2}["']?([45]\d\d)\b/i,
+];
+
+/** The HTTP status that an error text names as such; a number among its words is none. */
+function statusOf(text: string): number | undefined {
+  for (const pattern of STATUS_PATTERNS) {
+    const status = pattern.exec(text)?.[1];
+    if (status !== undefined) return Number(status);
+  }
+  return undefined;
+}
+
+/** One request that is larger than what may be sent at all, or in a minute: only a shorter one can pass. */
+const TOO_LARGE = /\brequest[ _]too[ _]large/i;
+const TOO_LONG = oneOf(
+  "context[ _-]?(?:length|window|size)",
+  "\\b(?:prompt|input|request)\\b[^.\\n]{0,60}\\b(?:too (?:long|large)|exceed(?:s|ed)?|longer than|greater than)\\b",
+  "maximum prompt length",
+  "range of input length",
+  "reduce the length",
+  "too many (?:input )?tokens",
+  "token limit exceeded",
+);
+const RATE = oneOf(
+  "rate[ _-]?limit",
+  "too many requests",
+  "throttl(?:ed|ing)",
+  "\\bquota\\b",
+  "resource[ _]?exhausted",
+  "\\busage limit",
+);
+const ACCOUNT = oneOf(
+  "unauthori[sz]ed",
+  "forbidden",
+  "api[ _-]?key",
+  "credentials?\\b",
+  "authenticat",
+  "access ?denied",
+  "permission",
+  "security token",
+  "expired ?token",
+  "not logged in",
+  "log in\\b",
+  "credit balance",
+  "insufficient (?:credits|balance|funds)",
+  "\\bbilling\\b",
+);
+const NO_MODEL = oneOf(
+  "\\bmodels?\\b[^.\\n]{0,80}\\b(?:not found|not exist|not supported|unknown|decommissioned|deprecated)\\b",
+  "\\bmodels/\\S+ is not found",
+  "(?:no such|unknown) model",
+  "not_found_error\\W+message\\W+model",
+);
+
+/** For error texts without a status: most come from streams that broke, or from Node. The first match decides. */
+const KINDS_BY_WORDS: readonly (readonly [FailureKind, RegExp])[] = [
+  ["bad-response", /^\s*<(?:!doctype|html)/i],
+  ["auth", ACCOUNT],
+  [
+    "overloaded",
+    oneOf(
+      "overloaded",
+      "unavailable",
+      "bad gateway",
+      "gateway time-?out",
+      "internal ?server ?(?:error|exception)",
+      "server[ _]error",
+      "server had an error",
+      "at capacity",
+      "high demand",
+      "\\bbusy\\b",
+      "loading model",
+      "try again later",
+    ),
+  ],
+  ["no-model", NO_MODEL],
+  [
+    "bad-response",
+    oneOf("\\bjson\\b", "unexpected token", "malformed", "\\bpars(?:e|ing)\\b", "invalid response"),
+  ],
+  [
+    "connection",
+    oneOf(
+      "fetch failed",
+      "\\bE(?:CONN\\w+|NOTFOUND|PIPE|AI_AGAIN|TIMEDOUT|HOSTUNREACH|NETUNREACH)\\b",
+      "UND_ERR",
+      "getaddrinfo",
+      "socket",
+      "network",
+      "connection",
+      "terminated",
+      "premature",
+      "hang ?up",
+      "http/?2",
+      "other side closed",
+      "stream (?:has |was )?(?:ended|closed|interrupted)",
+      "time-?out",
+      "timed out",
+    ),
+  ],
+];
+
+function oneOf(...patterns: readonly string[]): RegExp {
+  return new RegExp(patterns.join("|"), "i");
+}
+
+const LONGEST_MESSAGE = 200;
+
+/**
+ * A provider's error text as one readable line of at most 200 characters: the words of a JSON or HTML body without
+ * its markup, and whatever looks like a key masked. A body may still quote what was sent, so callers decide where
+ * the line may go.
+ */
+export function readableMessage(text: string): string {
+  const start = text.slice(0, READ_AT_MOST);
+  const words = withoutMarkup(wordsOfJson(start) ?? start);
+  const line = oneLine(maskSecrets(words.replace(ANSI_COLOUR, "").replace(FORMAT_CHARACTERS, "")));
+  if (line === "") return "no reason given";
+  if (line.length <= LONGEST_MESSAGE) return line;
+  return `${line
+    .slice(0, LONGEST_MESSAGE - 1)
+    .toWellFormed()
+    .trimEnd()}…`;
+}
+
+/** What stands before a JSON body, and the body's texts that are meant for people; undefined without such a body. */
+function wordsOfJson(text: string): string | undefined {
+  const brace = text.indexOf("{");
+  if (brace < 0) return undefined;
+  const said = [
+    ...text.slice(brace).matchAll(/"(?:message|raw|detail|error)"\s*:\s*("(?:[^"\\]|\\.)*")/g),
+  ].flatMap(([, literal = ""]) => parsedString(literal));
+  if (said.length === 0) return undefined;
+  const head = text.slice(0, brace).replace(/[\s:]+$/, "");
+  return [head, ...new Set(said)].filter((part) => part !== "").join(": ");
+}
+
+function parsedString(literal: string): string[] {
+  try {
+    const value: unknown = JSON.parse(literal);
+    return typeof value === "string" ? [value.trim()] : [];
+  } catch {
+    return [];
+  }
+}
+
+function withoutMarkup(text: string): string {
+  return text
+    .replace(/<(script|style)\b[^>]{0,400}>[^<]{0,4000}<\/\1>/gi, " ")
+    .replace(/<\/?[a-z!][^<>]*>/gi, " ");
+}
+
+/** Keys by their well-known beginnings, by the name before them, or because nothing else looks like them. */
+function maskSecrets(text: string): string {
+  return text
+    .replace(/(:\/\/)[^\s/@]+@/g, "$1…@")
+    .replace(/\b(bearer|basic)\s+[\w.~+/=-]{6,}/gi, "$1 …")
+    .replace(/\b(?:sk|pk|rk|gsk|xai|nvapi|hf|gh[opsur]|github_pat)[-_][\w.-]{6,}/g, "…")
+    .replace(/\b(?:AIza|AKIA|ASIA|ya29\.|eyJ)[\w.-]{8,}/g, "…")
+    .replace(
+      /\b((?:[\w-]*(?:key|token|secret|password|authorization))["']?\s*[:=]\s*["']?)(?!…|bearer|basic)[^\s"',;&)]{6,}/gi,
+      "$1…",
+    )
+    .replace(/\b(?=[\w-]*\d)(?=[\w-]*[a-z])[\w-]{32,}\b/gi, "…");
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: that is how terminals are told a colour
+const ANSI_COLOUR = /\u001b\[[\d;]*m/g;
+/** Characters without a shape, among them those that turn the direction of text. */
+const FORMAT_CHARACTERS = /\p{Cf}+/gu;

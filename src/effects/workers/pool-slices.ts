@@ -1,0 +1,115 @@
+import { addUsage } from "../../reducers/engine/engine-state.ts";
+import { excerpt } from "../../reducers/entries/sources.ts";
+import { estimateTextTokens } from "../../reducers/entries/tokens.ts";
+import type { CoverageTier } from "../../reducers/ledger/pool.ts";
+import type { Observation, Reflection } from "../../reducers/ledger/records.ts";
+import { STATEMENT_TOKENS } from "./prompts/prior-memory.ts";
+import {
+  type ModelAccess,
+  newReport,
+  runWorker,
+  timeoutFailure,
+  type WorkerLimits,
+  type WorkerReport,
+  type WorkerRequest,
+} from "./worker-loop.ts";
+
+/** What the reflector and the dropper work through. */
+export interface PoolInput {
+  /** Active observations, oldest first */
+  observations: readonly Observation[];
+  /** By observation id; `none` for those that are missing */
+  coverage: ReadonlyMap<string, CoverageTier>;
+  reflections: readonly Reflection[];
+}
+
+/** The part of the pool that one prompt shows, and the tokens that its reflections may have beside it. */
+export interface PoolSlice {
+  observations: Observation[];
+  /** The same as the worker sees them */
+  observationLines: string[];
+  reflectionBudget: number;
+}
+
+/** Existing reflections may fill at most this share of a pool worker's prompt. */
+const REFLECTION_SHARE = 0.25;
+
+/**
+ * The pool in slices that fit a user prompt beside its reflections. `room` is what the prompt has left beside `frame`,
+ * its headings and closing words; `lineOf` is how the prompt shows an observation. One that is too long for any prompt is
+ * shown by its beginning and its end.
+ */
+export function poolSlices(
+  observations: readonly Observation[],
+  lineOf: (observation: Observation) => string,
+  { userPrompt }: { userPrompt: number },
+  frame: string,
+): PoolSlice[] {
+  const room = userPrompt - estimateTextTokens(frame) - STATEMENT_TOKENS;
+  const reflectionBudget = Math.max(0, Math.floor(room * REFLECTION_SHARE));
+  const budget = room - reflectionBudget;
+  const lines = observations.map((observation) => {
+    const line = excerpt(lineOf(observation), budget - 1).text.replaceAll("\n", " ");
+    return { observation, line, cost: estimateTextTokens(line) + 1 };
+  });
+  return sliceByBudget(lines, ({ cost }) => cost, budget).map((slice) => ({
+    observations: slice.map(({ observation }) => observation),
+    observationLines: slice.map(({ line }) => line),
+    reflectionBudget,
+  }));
+}
+
+/** Splits items, in order, into slices whose cost fits the budget; each slice has one item at least. */
+export function sliceByBudget<T>(items: readonly T[], costOf: (item: T) => number, budget: number): T[][] {
+  const slices: T[][] = [];
+  let room = 0;
+  for (const item of items) {
+    const cost = costOf(item);
+    const last = slices.at(-1);
+    if (last && cost <= room) last.push(item);
+    else {
+      slices.push([item]);
+      room = budget;
+    }
+    room -= cost;
+  }
+  return slices;
+}
+
+/**
+ * Runs one worker over several slices, one after another, as one run. They share the deadline and the turns:
+ * `maxTurns` is what the user was promised for a run, however many slices it takes. Each slice may use an even share
+ * of the turns that are left, so that a talkative one cannot keep the others from being read; with more slices than
+ * turns the last ones are not. If one slice breaks, the whole run has. `requestOf` is called when its slice's turn
+ * comes; undefined says that there is nothing left to ask.
+ */
+export async function runSlices<S>(
+  slices: readonly S[],
+  requestOf: (slice: S) => WorkerRequest | undefined,
+  access: ModelAccess,
+  limits: WorkerLimits,
+): Promise<WorkerReport> {
+  const endsAt = performance.now() + limits.timeoutMs;
+  let whole = newReport();
+  for (const [index, slice] of slices.entries()) {
+    const maxTurns = Math.ceil((limits.maxTurns - whole.turns) / (slices.length - index));
+    if (maxTurns <= 0) return { ...whole, capped: true };
+    const request = requestOf(slice);
+    if (!request) break;
+    const timeoutMs = Math.max(1, endsAt - performance.now());
+    whole = together(whole, await runWorker(request, access, { ...limits, maxTurns, timeoutMs }));
+    if (whole.failure?.kind === "timeout") return { ...whole, failure: timeoutFailure(limits.timeoutMs) };
+    if (whole.outcome !== "completed") break;
+  }
+  return whole;
+}
+
+function together(before: WorkerReport, after: WorkerReport): WorkerReport {
+  return {
+    ...after,
+    turns: before.turns + after.turns,
+    requests: before.requests + after.requests,
+    usage: addUsage(before.usage, after.usage),
+    capped: before.capped || after.capped,
+  };
+}

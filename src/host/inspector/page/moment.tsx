@@ -1,0 +1,133 @@
+import type { Change } from "../server/viewer-data.ts";
+import { clockTime, day, short, stateClass, tokens } from "./format.ts";
+import { LANE_LABELS, LANES, moment } from "./store.ts";
+
+/** The selected event: what it changed first, then why each lane is where it is, then everything else. */
+export function MomentPanel() {
+  const shown = moment.value;
+  if (!shown) return null;
+  const { row, changes, lanes, commands, result, ledger, spend } = shown;
+  return (
+    <div class="moment">
+      <p class="event-line">
+        <strong>#{tokens(row.number)}</strong> <code>{row.type}</code> <span>{row.words}</span>
+        {row.modelled && <span class="modelled">~ modelled</span>}
+        <span class="muted">
+          {day(row.at)} {clockTime(row.at)}
+        </span>
+      </p>
+      <div class="columns">
+        <div>
+          <h2>What changed</h2>
+          {changes.length === 0 ? <p class="muted">Nothing.</p> : <Changes changes={changes} />}
+          {commands.length > 0 && (
+            <>
+              <h2>Commands</h2>
+              <ul class="commands">
+                {commands.map((command) => (
+                  <li key={`${command.type} ${command.runId}`}>
+                    <code>{command.type}</code>{" "}
+                    {command.type === "startRun"
+                      ? command.worker
+                      : command.type === "notify"
+                        ? command.about
+                        : ""}{" "}
+                    <span class="muted">{command.runId}</span>
+                  </li>
+                ))}
+              </ul>
+            </>
+          )}
+          {result && (
+            <>
+              <h2>Result</h2>
+              <Rows rows={result} />
+            </>
+          )}
+        </div>
+        <div>
+          <h2>Why</h2>
+          <dl class="why">
+            {LANES.map((lane) => (
+              <div key={lane}>
+                <dt>{LANE_LABELS[lane]}</dt>
+                <dd>
+                  <span class={`state ${stateClass(lanes[lane].state)}`}>{lanes[lane].state}</span>{" "}
+                  {lanes[lane].why}
+                </dd>
+              </div>
+            ))}
+          </dl>
+          <h2>Ledger</h2>
+          <Rows rows={ledger} wide />
+          <h2>Spend so far</h2>
+          <table class="spend">
+            <thead>
+              <tr>
+                {["", "runs", "requests", "in", "out", "cost"].map((name) => (
+                  <th key={name}>{name}</th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {spend.map(({ worker, runs, requests, input, output, cost }) => (
+                <tr key={worker}>
+                  <th>{worker}</th>
+                  <td>{tokens(runs)}</td>
+                  <td>{tokens(requests)}</td>
+                  <td title={tokens(input)}>{fitting(input)}</td>
+                  <td title={tokens(output)}>{fitting(output)}</td>
+                  <td>${cost.toFixed(4)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          <details>
+            <summary>The event as recorded</summary>
+            <pre>{JSON.stringify(shown.event, null, 1)}</pre>
+          </details>
+        </div>
+      </div>
+    </div>
+  );
+}
+
+/** In full while that has room in its column */
+function fitting(value: number): string {
+  return value < 1_000_000 ? tokens(value) : short(value);
+}
+
+function Changes({ changes }: { changes: Change[] }) {
+  return (
+    <table class="changes">
+      <tbody>
+        {changes.map(({ name, before, after, delta }) => (
+          <tr key={name}>
+            <th>{name}</th>
+            <td class="before">{before}</td>
+            <td class="arrow">→</td>
+            <td class="after">{after}</td>
+            <td class={delta !== null && delta < 0 ? "delta less" : "delta more"}>
+              {delta === null || Math.abs(delta) > 1e12
+                ? ""
+                : `${delta > 0 ? "+" : "−"}${tokens(Math.abs(delta))}`}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Rows({ rows, wide = false }: { rows: { name: string; value: string }[]; wide?: boolean }) {
+  return (
+    <dl class={wide ? "rows wide" : "rows"}>
+      {rows.map(({ name, value }) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

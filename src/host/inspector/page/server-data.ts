@@ -1,0 +1,97 @@
+import type { LaneName } from "../../../reducers/engine/lane-names.ts";
+import type {
+  Axis,
+  EventPage,
+  EventPosition,
+  Growth,
+  Memory,
+  Moment,
+  Overview,
+  Timeline,
+} from "../server/viewer-data.ts";
+
+const token = new URLSearchParams(location.search).get("token") ?? "";
+
+/** What the event list shows. */
+export interface Filter {
+  types: readonly string[];
+  lanes: readonly LaneName[];
+  text: string;
+}
+
+/** Whoever served this page has gone: asking would only fill the console with errors. */
+let gone = false;
+
+type Query = Record<string, string | number | undefined>;
+
+async function ask<T>(path: string, query: Query = {}): Promise<T> {
+  const params = new URLSearchParams({ token });
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) params.set(name, String(value));
+  if (gone) throw new Error("nobody answers any more");
+  const response = await fetch(`/data/${path}?${params}`).catch(() => {
+    throw new Error("the inspector does not answer");
+  });
+  if (!response.ok) throw new Error((await response.text()) || `the server answered ${response.status}`);
+  return response.json();
+}
+
+function filterQuery({ types, lanes, text }: Filter): Query {
+  return {
+    types: types.length > 0 ? types.join(",") : undefined,
+    lanes: lanes.length > 0 ? lanes.join(",") : undefined,
+    text: text.trim() || undefined,
+  };
+}
+
+export const askOverview = () => ask<Overview>("overview");
+export const askMoment = (index: number) => ask<Moment>("moment", { index });
+export const askMemory = (index: number) => ask<Memory | null>("memory", { index });
+
+export function askTimeline(
+  axis: Axis,
+  window: readonly [number, number] | null,
+  width: number,
+): Promise<Timeline> {
+  return ask("timeline", { axis, from: window?.[0], to: window?.[1], width });
+}
+
+export function askEvents(filter: Filter, from: number, count: number): Promise<EventPage> {
+  return ask("events", { ...filterQuery(filter), from, count });
+}
+
+/** A long list is searched piece by piece; this waits for it as long as somebody wants to know. */
+export async function askPosition(
+  filter: Filter,
+  index: number,
+  isWanted: () => boolean = () => true,
+): Promise<number | null> {
+  for (;;) {
+    const query = { ...filterQuery(filter), index };
+    const { position, pending } = await ask<EventPosition>("position", query);
+    if (!pending || !isWanted()) return position;
+  }
+}
+
+export async function askJump(
+  lane: LaneName | null,
+  index: number,
+  direction: 1 | -1,
+): Promise<number | null> {
+  const query = { lane: lane ?? undefined, index, direction: direction < 0 ? "back" : undefined };
+  return (await ask<{ index: number | null }>("jump", query)).index;
+}
+
+/** The last event at or before a time. */
+export async function askIndexAt(time: number): Promise<number> {
+  return (await ask<{ index: number }>("at", { time })).index;
+}
+
+/** Follows the source. Calls back on every growth, and with null when who tells of it has gone. */
+export function followGrowth(listener: (growth: Growth | null) => void): void {
+  const socket = new WebSocket(`ws://${location.host}/live?token=${encodeURIComponent(token)}`);
+  socket.onmessage = ({ data }) => listener(JSON.parse(data));
+  socket.onclose = () => {
+    gone = true;
+    listener(null);
+  };
+}

@@ -1,0 +1,80 @@
+import type { Decided } from "../../../machines/recording/verify.ts";
+import type { EngineEvent } from "../../../reducers/engine/events.ts";
+import type { EntryFact } from "../../../reducers/entries/entry-fact.ts";
+import { countOf, LANE_LABELS, resultWords, tokens } from "../../words.ts";
+
+export const EVENT_TYPES = [
+  "session.opened",
+  "session.closed",
+  "branch.extended",
+  "branch.replaced",
+  "settings.changed",
+  "model.selected",
+  "agent.started",
+  "turn.ended",
+  "agent.settled",
+  "run.demanded",
+  "run.finished",
+  "compaction.started",
+  "compaction.finished",
+  "compaction.failed",
+] as const satisfies EngineEvent["type"][];
+
+/** What an event says, in one line. */
+export function eventWords(event: EngineEvent): string {
+  switch (event.type) {
+    case "session.opened":
+      return `${event.reason}: ${countOf(event.branch.length, "entry").replace("entrys", "entries")}`;
+    case "session.closed":
+      return event.reason;
+    case "branch.extended":
+      return entriesWords(event.entries);
+    case "branch.replaced":
+      return `another branch, ${tokens(event.branch.length)} entries`;
+    case "settings.changed":
+      return "";
+    case "model.selected":
+      return event.contextWindow === undefined ? "" : `window ${tokens(event.contextWindow)}`;
+    case "agent.started":
+    case "turn.ended":
+      return "";
+    case "agent.settled":
+      return event.aborted ? "aborted" : "";
+    case "run.demanded":
+      return LANE_LABELS[event.lane];
+    case "run.finished":
+      return `${event.worker} ${resultWords(event)}`;
+    case "compaction.started":
+      return event.reason;
+    case "compaction.finished":
+      return event.folded ? "folded from the ledger" : "not ours";
+    case "compaction.failed":
+      return event.failure.kind;
+  }
+}
+
+const ENTRIES_NAMED = 3;
+
+function entriesWords(entries: readonly EntryFact[]): string {
+  const named = entries.slice(0, ENTRIES_NAMED).map(entryWords);
+  const more = entries.length - named.length;
+  return more > 0 ? `${named.join(", ")} and ${more} more` : named.join(", ");
+}
+
+function entryWords({ kind, tokens: count, ledger, compaction }: EntryFact): string {
+  if (ledger?.type === "observations") return countOf(ledger.records.length, "observation");
+  if (ledger?.type === "reflections") return countOf(ledger.records.length, "reflection");
+  if (ledger?.type === "drops") return `${countOf(ledger.observationIds.length, "drop")}`;
+  if (compaction) return compaction.folded ? `fold${compaction.fullFold ? " (full)" : ""}` : "compaction";
+  return count > 0 ? `${kind} ${tokens(count)}` : kind;
+}
+
+/** What the lanes made of an event, in one line. */
+export function decisionWords({ transitions, commands }: Decided): string {
+  return [
+    ...transitions.map(({ lane, from, to }) => `${LANE_LABELS[lane]} ${from} → ${to}`),
+    ...commands.map((command) =>
+      command.type === "notify" ? `notify ${command.about}` : `${command.type} ${command.runId}`,
+    ),
+  ].join(", ");
+}

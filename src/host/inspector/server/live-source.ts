@@ -1,0 +1,37 @@
+import type { Engine, Step } from "../../../machines/engine.ts";
+import type { EntryLookup } from "../../../reducers/entries/entry.ts";
+import { growthOf } from "./data-answers.ts";
+import { watchEngine } from "./engine-watch.ts";
+import { storeOfEvents } from "./event-stores.ts";
+import { createGrowth } from "./growth.ts";
+import type { InspectSource } from "./inspect-source.ts";
+import { sourceInMemory } from "./memory-source.ts";
+
+/** A running Pi: what has happened since its session was opened, and from now on what happens. */
+export function openLiveSource(
+  name: string,
+  engine: Engine,
+  history: readonly Step[],
+  lookup: EntryLookup,
+): InspectSource {
+  const { source, take } = sourceInMemory("live", name, storeOfEvents(), lookup);
+  for (const step of history) take(step);
+  const live = { ...source, complete: false };
+  const growth = createGrowth(() => growthOf(live));
+  const steps = engine.steps$.subscribe({
+    next(step) {
+      take(step);
+      growth.tell();
+    },
+    error: () => {},
+  });
+  return {
+    ...live,
+    streamMessages: (writer) => watchEngine(engine, writer),
+    onGrowth: growth.listen,
+    close() {
+      growth.close();
+      steps.unsubscribe();
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import { createEngine, type Step } from "../../../machines/engine.ts";
+import type { ReplayStep } from "../../../machines/recording/replay.ts";
+import type { EngineEvent } from "../../../reducers/engine/events.ts";
+import type { EntryLookup } from "../../../reducers/entries/entry.ts";
+import { createChronicle } from "./chronicle.ts";
+import { watchEngine } from "./engine-watch.ts";
+import { createEventList } from "./event-list.ts";
+import type { GrowingStore } from "./event-stores.ts";
+import type { InspectSource, MessageWriter } from "./inspect-source.ts";
+
+/** A source whose events are held in memory, and what feeds it. */
+export function sourceInMemory(
+  kind: InspectSource["kind"],
+  name: string,
+  store: GrowingStore,
+  lookup: EntryLookup | undefined,
+): { source: InspectSource; take(step: Step | ReplayStep): void } {
+  const chronicle = createChronicle(store);
+  const source: InspectSource = {
+    kind,
+    name,
+    chronicle,
+    store,
+    list: createEventList(chronicle, store),
+    lookup,
+    notes: [],
+    complete: true,
+    reading: false,
+    ready: Promise.resolve(),
+    streamMessages: (writer) => streamEvents(source, writer),
+    onGrowth: () => () => {},
+    close() {},
+  };
+  return {
+    source,
+    take(step): void {
+      store.add(step.event);
+      chronicle.take(step);
+    },
+  };
+}
+
+const PUMP_EVERY_MS = 20;
+const EVENTS_READ = 256;
+
+/** Runs the events once more, this time with somebody watching, as fast as the receiver takes what there is to tell. */
+function streamEvents({ chronicle, store }: InspectSource, writer: MessageWriter): () => void {
+  const engine = createEngine();
+  const stop = watchEngine(engine, writer);
+  let read = 0;
+  let waiting: EngineEvent[] = [];
+  const pump = () => {
+    while (!writer.isFull()) {
+      if (waiting.length === 0) {
+        waiting = store.read(read, Math.min(chronicle.length, read + EVENTS_READ)).reverse();
+        read += waiting.length;
+      }
+      const event = waiting.pop();
+      if (!event) break;
+      engine.dispatch(event);
+    }
+    timer = setTimeout(pump, PUMP_EVERY_MS);
+  };
+  let timer = setTimeout(pump, 0);
+  return () => {
+    clearTimeout(timer);
+    stop();
+    engine.stop();
+  };
+}

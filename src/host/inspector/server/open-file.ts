@@ -1,0 +1,77 @@
+import { basename } from "node:path";
+import type { Settings } from "../../../reducers/settings.ts";
+import { type Io, UsageError } from "../../cli/io.ts";
+import { runReplay } from "../../cli/replay/replay-run.ts";
+import { openSource, type ReplaySource } from "../../cli/replay/replay-source.ts";
+import { answerWords, badLineWords } from "../../cli/replay/replay-summary.ts";
+import { setWords } from "../../cli/settings-option.ts";
+import { storeOfEvents, storeOfTexts } from "./event-stores.ts";
+import type { InspectSource } from "./inspect-source.ts";
+import { sourceInMemory } from "./memory-source.ts";
+import { openRecordingSource } from "./recording-source.ts";
+
+export interface OpenFileOptions {
+  /** Of a session file: the branch that ends with this entry */
+  leaf?: string | undefined;
+  /** Settings in place of the recorded ones, or of the defaults */
+  patch?: Partial<Settings>;
+}
+
+/** Opens a recording, or a Pi session file, whichever it is. Throws `UsageError` for anything else. */
+export async function openFileSource(
+  io: Io,
+  file: string,
+  { leaf, patch = {} }: OpenFileOptions = {},
+): Promise<InspectSource> {
+  const isPatched = Object.keys(patch).length > 0;
+  const opened = await openSource(file, { leaf, twice: isPatched });
+  if (opened.kind === "session" || isPatched) return replayedSource(io, opened, patch);
+  // Its first lines were looked at through a stream of their own.
+  await opened.batches().return(undefined);
+  if (opened.size === undefined) {
+    throw new UsageError(`${opened.file}: it is read again while you look, so it must be a file on disk`);
+  }
+  const source = await openRecordingSource(file);
+  if (source.chronicle.length > 0) return source;
+  await source.close();
+  throw new UsageError(`${file}: the recording holds no event; ${source.notes[0] ?? "it is empty"}`);
+}
+
+/** Events that are in no file: they are derived from a session's entries, or come of other settings. */
+async function replayedSource(
+  io: Io,
+  opened: ReplaySource,
+  patch: Partial<Settings>,
+): Promise<InspectSource> {
+  const isSession = opened.kind === "session";
+  const byId = new Map(isSession ? opened.session.entries.map((entry) => [entry.id, entry]) : []);
+  const { source, take } = sourceInMemory(
+    opened.kind,
+    basename(opened.file),
+    isSession ? storeOfEvents() : storeOfTexts(),
+    isSession ? (id) => byId.get(id) : undefined,
+  );
+  const { answers, model, reading } = await runReplay(opened, io, {
+    patch,
+    onStep(step) {
+      take(step);
+      return true;
+    },
+  });
+  const badLines = badLineWords(basename(opened.file), reading);
+  return {
+    ...source,
+    notes: [
+      introduction(opened.kind, patch),
+      ...(answers ? answerWords(answers, model) : []),
+      ...(badLines === undefined ? [] : [badLines]),
+    ],
+  };
+}
+
+function introduction(kind: ReplaySource["kind"], patch: Partial<Settings>): string {
+  const under = Object.keys(patch).length > 0 ? setWords(patch) : undefined;
+  if (kind === "recording") return `Under ${under}; the other settings as recorded.`;
+  const settings = under === undefined ? "the defaults" : `the defaults, but ${under}`;
+  return `The events are derived from the session's entries; settings are ${settings}.`;
+}

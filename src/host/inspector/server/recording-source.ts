@@ -1,0 +1,121 @@
+import { basename } from "node:path";
+import { isBlank } from "../../../machines/recording/line.ts";
+import { RecordingLineError } from "../../../machines/recording/recording-line.ts";
+import { createReplay } from "../../../machines/recording/replay.ts";
+import type { PlacedLine } from "../../cli/line-splitter.ts";
+import { createChronicle } from "./chronicle.ts";
+import { growthOf } from "./data-answers.ts";
+import { createEventList } from "./event-list.ts";
+import { createGrowth } from "./growth.ts";
+import type { InspectSource } from "./inspect-source.ts";
+import { openRecordingFile } from "./recording-file.ts";
+import { linesOf } from "./recording-lines.ts";
+import { createRecordingStore } from "./recording-store.ts";
+import { streamRecording } from "./recording-stream.ts";
+
+const BAD_LINES_NAMED = 3;
+
+/**
+ * Opens a recording of any length: its events stay on disk, and the page gets what it shows. It resolves when the
+ * beginning has been read; the rest goes on while people look, and `ready` tells when all that is there has been read.
+ * What is written to it later is read as it comes.
+ */
+export async function openRecordingSource(path: string): Promise<InspectSource> {
+  const file = openRecordingFile(path);
+  const store = createRecordingStore(file);
+  const chronicle = createChronicle(store);
+  const replay = createReplay();
+  const badLines: string[] = [];
+  const growth = createGrowth(() => growthOf(source));
+  const ending = new AbortController();
+  let bad = 0;
+  let reading = true;
+  let stopped: string | undefined;
+
+  async function read(onBegun: () => void, onCaughtUp: () => void): Promise<void> {
+    let number = 0;
+    let current = 0;
+    for await (const { part, lines } of linesOf(file, ending.signal, onCaughtUp)) {
+      if (part !== current) number = 0;
+      current = part;
+      for (const line of lines) take(part, line, ++number);
+      if (lines.length > 0) growth.tell();
+      if (chronicle.length > 0) onBegun();
+    }
+  }
+
+  function take(part: number, line: PlacedLine, number: number): void {
+    if (isBlank(line)) return;
+    let step: ReturnType<typeof replay.read>;
+    try {
+      step = replay.read(line);
+    } catch (error) {
+      if (!(error instanceof RecordingLineError)) throw error;
+      replay.lostLine();
+      if (++bad <= BAD_LINES_NAMED) badLines.push(`Line ${number} is left out: ${error.message}`);
+      return;
+    }
+    if (!step) return;
+    store.add(part, line);
+    chronicle.take(step);
+  }
+
+  const source: InspectSource = {
+    kind: "recording",
+    name: basename(path),
+    chronicle,
+    store,
+    list: createEventList(chronicle, store),
+    lookup: undefined,
+    get notes() {
+      const { missingEvents, verification } = replay.report;
+      const { difference } = verification;
+      return [
+        ...(stopped === undefined ? [] : [`Reading stopped: ${stopped}`]),
+        ...badLines,
+        ...(bad > BAD_LINES_NAMED ? [`${bad} lines in all could not be read.`] : []),
+        ...(missingEvents > 0 ? [`${missingEvents} events are missing.`] : []),
+        ...(difference
+          ? [`From event ${difference.number} on the lanes decide otherwise than was recorded.`]
+          : []),
+      ];
+    },
+    get reading() {
+      return reading;
+    },
+    get complete() {
+      return stopped !== undefined;
+    },
+    ready: Promise.resolve(),
+    streamMessages(writer) {
+      const stop = new AbortController();
+      void streamRecording(file, writer, AbortSignal.any([stop.signal, ending.signal])).catch(() => {});
+      return () => stop.abort();
+    },
+    onGrowth: growth.listen,
+    async close() {
+      ending.abort();
+      growth.close();
+      await whole;
+      file.close();
+    },
+  };
+  let whole: Promise<void> = Promise.resolve();
+  await new Promise<void>((begun) => {
+    source.ready = new Promise((caughtUp) => {
+      const settle = () => {
+        if (reading) growth.tell();
+        reading = false;
+        begun();
+        caughtUp();
+      };
+      whole = read(begun, settle)
+        .catch((error: unknown) => {
+          stopped = error instanceof Error ? error.message : String(error);
+          growth.tell();
+        })
+        .finally(settle);
+    });
+  });
+  return source;
+}

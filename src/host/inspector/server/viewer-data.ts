@@ -1,0 +1,141 @@
+import type { Command } from "../../../machines/commands.ts";
+import type { Transition } from "../../../machines/engine.ts";
+import type { EngineEvent } from "../../../reducers/engine/events.ts";
+import type { LaneName } from "../../../reducers/engine/lane-names.ts";
+
+/** What the server tells the page, as JSON. Positions are indexes of events, counted from 0. */
+export interface Overview extends Growth {
+  source: { kind: "recording" | "session" | "live"; name: string };
+  firstAt: number;
+  /** Whether the memory's text can be shown */
+  hasMemory: boolean;
+}
+
+/** What changes as the source grows; the live socket says it whenever it has. */
+export interface Growth {
+  count: number;
+  /** No more events will come */
+  complete: boolean;
+  /** What there is already is still being read */
+  reading: boolean;
+  lastAt: number;
+  /** What to know of the source, in words */
+  notes: string[];
+  /** How often each arrow of a lane's chart was taken */
+  taken: Record<LaneName, Record<string, number>>;
+}
+
+export type Axis = "event" | "time";
+
+export interface Timeline {
+  axis: Axis;
+  /** What is shown, in units of the axis: indexes or milliseconds */
+  from: number;
+  to: number;
+  /** Each lane's states as `[from, to, state]` in units of the axis */
+  lanes: Record<LaneName, [number, number, string][]>;
+  runs: TimelineRun[];
+  compactions: { x: number; index: number; result: string; count: number }[];
+  /** Thinned to what the width can show */
+  clocks: { x: number[]; values: Record<LaneName, number[]>; thresholds: Record<LaneName, number[]> };
+}
+
+export interface TimelineRun {
+  lane: LaneName;
+  worker: string;
+  runId: string;
+  x0: number;
+  x1: number;
+  from: number;
+  to: number | null;
+  outcome: string | null;
+  records: number;
+  durationMs: number | null;
+  /** More than 1 where several were too close to be told apart */
+  count: number;
+}
+
+export interface EventRow {
+  index: number;
+  number: number;
+  at: number;
+  type: EngineEvent["type"];
+  /** A model of the workers made it up */
+  modelled: boolean;
+  words: string;
+  decision: string;
+  lanes: LaneName[];
+}
+
+export interface EventPage {
+  /** Events that match, of those that have been searched */
+  matches: number;
+  /** How many events have been searched; ask again for the rest. */
+  searched: number;
+  /** Position of the first row among the matches */
+  from: number;
+  rows: EventRow[];
+}
+
+export interface EventPosition {
+  /** Among the matches */
+  position: number | null;
+  /** The search has not come that far: ask again. */
+  pending: boolean;
+}
+
+export interface Change {
+  name: string;
+  before: string;
+  after: string;
+  /** For numbers: how much more */
+  delta: number | null;
+}
+
+export interface Moment {
+  row: EventRow;
+  changes: Change[];
+  lanes: Record<
+    LaneName,
+    { state: string; why: string; moved: Transition | null; arrows: string[]; arrowsAt: number | null }
+  >;
+  clocks: Record<LaneName, { clock: number; threshold: number }>;
+  commands: Command[];
+  /** The result that the event brings, if it brings one */
+  result: { name: string; value: string }[] | null;
+  ledger: { name: string; value: string }[];
+  spend: { worker: string; runs: number; requests: number; input: number; output: number; cost: number }[];
+  /** The event itself, long lists cut */
+  event: unknown;
+}
+
+export interface Memory {
+  visible: string;
+  full: string;
+}
+
+/** A chart with places for everything, in pixels. */
+export interface LaidOutChart {
+  width: number;
+  height: number;
+  nodes: {
+    id: string;
+    label: string;
+    description: string;
+    x: number;
+    y: number;
+    width: number;
+    height: number;
+    group: boolean;
+  }[];
+  edges: {
+    id: string;
+    from: string;
+    to: string;
+    transitions: { event: string; guard: string | null }[];
+    /** The arrow's corners */
+    points: { x: number; y: number }[];
+    /** Where its number stands */
+    label: { x: number; y: number };
+  }[];
+}

@@ -1,0 +1,98 @@
+import type { Standing } from "../../../machines/lanes/lanes.ts";
+import { type EngineState, totalSpend } from "../../../reducers/engine/engine-state.ts";
+import { eventTime } from "../../../reducers/engine/event-time.ts";
+import { LANES, type LaneName, WORKERS, type Worker } from "../../../reducers/engine/lane-names.ts";
+import { poolTarget } from "../../../reducers/settings.ts";
+import { countOf, LANE_LABELS, resultWords, seconds, spendWords, tokens, whyLanes } from "../../words.ts";
+import { clocksByLane, gauge, type Paint, PLAIN, type Tone } from "./footer.ts";
+
+export interface LanesInput {
+  state: EngineState;
+  standing: Standing;
+  /** `provider/id` of the workers' model, or why there is none */
+  workerModel: string;
+  /** Milliseconds since the epoch */
+  now: number;
+}
+
+const WORKERS_OF: Readonly<Record<LaneName, readonly Worker[]>> = {
+  observer: ["observer"],
+  reflectDrop: ["reflector", "dropper"],
+  compaction: [],
+};
+
+const INDENT = 15;
+
+/** How the lanes stand, line by line: state, clock, reason, last result and spend of each, then memory as a whole. */
+export function lanesLines(
+  { state, standing, workerModel, now }: LanesInput,
+  paint: Paint = PLAIN,
+): string[] {
+  const reasons = whyLanes(state, standing, now);
+  const clocks = clocksByLane(state);
+  const lines: string[] = [];
+  const detail = (name: string, text: string, tone: Tone = "muted") =>
+    lines.push(`${" ".repeat(INDENT)}${paint("dim", name.padEnd(6))}${paint(tone, text)}`);
+
+  for (const lane of LANES) {
+    const name = standing.states[lane];
+    const { clock, threshold } = clocks[lane];
+    const since = standing.since[lane];
+    const bar = paint(clock >= threshold ? "warning" : "muted", gauge(clock, threshold, 10));
+    lines.push(
+      `${paint("text", LANE_LABELS[lane].padEnd(INDENT))}${paint(toneOf(name), name.padEnd(20))}${bar} ${paint("muted", `${tokens(clock)} of ${tokens(threshold)}`)}`,
+    );
+    const length =
+      since && name.startsWith("running")
+        ? `, ${seconds(Math.max(0, now - eventTime(since.at)))} so far`
+        : "";
+    detail("why", `${reasons[lane]}${length}`);
+    for (const worker of WORKERS_OF[lane]) {
+      const { last } = state.workers[worker];
+      if (!last) continue;
+      const tone = last.outcome === "failed" ? "error" : "muted";
+      const who = WORKERS_OF[lane].length > 1 ? `${worker} ` : "";
+      detail("last", `${who}${resultWords(last)} at ${timeOfDay(last.at)} (${spendWords(last)})`, tone);
+    }
+    if (lane === "compaction") {
+      detail("last", `${countOf(state.session.ledger.compactions, "compaction")} on this branch`);
+      const failure = state.compactionFailure;
+      if (failure) detail("", `failed at ${timeOfDay(failure.at)}: ${failure.message}`, "error");
+    }
+    lines.push("");
+  }
+  return [...lines, ...memoryLines(state, workerModel, paint)];
+}
+
+function memoryLines(state: EngineState, workerModel: string, paint: Paint): string[] {
+  const { counts, activeTokens } = state.session.ledger;
+  const spend = totalSpend(state);
+  const requests = WORKERS.reduce((sum, worker) => sum + state.workers[worker].requests, 0);
+  const perWorker = WORKERS.filter((worker) => state.workers[worker].runs > 0)
+    .map((worker) => `${worker} ${countOf(state.workers[worker].runs, "run")}`)
+    .join(", ");
+  const row = (name: string, text: string) => `${paint("text", name.padEnd(INDENT))}${paint("muted", text)}`;
+  return [
+    row(
+      "memory",
+      `${countOf(counts.active, "active observation")}, ${countOf(counts.reflections, "reflection")}, ${tokens(counts.dropped)} dropped; pool ${tokens(activeTokens)}, target ${tokens(poolTarget(state.settings))}`,
+    ),
+    row(
+      "spend",
+      `$${spend.cost.toFixed(4)}, ${countOf(requests, "request")}, ${tokens(spend.input + spend.cacheRead + spend.cacheWrite)} in, ${tokens(spend.output)} out`,
+    ),
+    row("runs", perWorker === "" ? "none since this session was opened" : perWorker),
+    row("model", workerModel),
+  ];
+}
+
+function toneOf(state: string): Tone {
+  if (state.startsWith("running") || state === "compacting" || state === "requested") return "accent";
+  if (state === "due" || state === "coolingDown") return "warning";
+  if (state === "backingOff") return "error";
+  return state === "passive" ? "dim" : "success";
+}
+
+function timeOfDay(iso: string): string {
+  return new Date(iso).toLocaleTimeString("en-GB");
+}

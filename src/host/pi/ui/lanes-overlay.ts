@@ -1,0 +1,79 @@
+import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
+import type { Engine } from "../../../machines/engine.ts";
+import { isAnyLaneRunning } from "../../words.ts";
+import { paintOf } from "./footer.ts";
+import { lanesLines } from "./lanes-overlay-text.ts";
+
+/** What the overlay needs of Pi's terminal package; handed in, since only Pi's loader finds it. */
+export type PiTui = Pick<
+  typeof import("@earendil-works/pi-tui"),
+  "matchesKey" | "truncateToWidth" | "visibleWidth" | "wrapTextWithAnsi"
+>;
+
+export interface LanesOverlayOptions {
+  engine: Engine;
+  workerModel: () => string;
+  tui: PiTui;
+}
+
+/** Event time goes on between events: a lane that backs off or runs shows seconds. */
+const TICK_MS = 1000;
+
+/** Opens the lanes over Pi's transcript, live until the user closes them (Esc or q) or the session ends. */
+export async function openLanesOverlay(
+  ctx: ExtensionContext,
+  {
+    engine,
+    workerModel,
+    tui: { matchesKey, truncateToWidth, visibleWidth, wrapTextWithAnsi },
+  }: LanesOverlayOptions,
+): Promise<void> {
+  await ctx.ui.custom<undefined>(
+    (tui, theme, keybindings, done) => {
+      const close = () => done(undefined);
+      const redraw = () => tui.requestRender();
+      const steps = engine.steps$.subscribe({ next: redraw, complete: close, error: close });
+      const ticking = setInterval(() => {
+        const { states } = engine.standing;
+        if (isAnyLaneRunning(states) || Object.values(states).includes("backingOff")) redraw();
+      }, TICK_MS);
+      ticking.unref();
+
+      function render(width: number): string[] {
+        const inner = Math.max(20, width - 4);
+        const border = (text: string) => theme.fg("borderMuted", text);
+        const row = (text: string) => {
+          const cut = truncateToWidth(text, inner);
+          return `${border("│")} ${cut}${" ".repeat(Math.max(0, inner - visibleWidth(cut)))} ${border("│")}`;
+        };
+        const title = " Memory lanes ";
+        const lines = lanesLines(
+          { state: engine.state, standing: engine.standing, workerModel: workerModel(), now: Date.now() },
+          paintOf(ctx),
+        );
+        return [
+          border(
+            `╭─${theme.fg("accent", title)}${border("─".repeat(Math.max(0, inner - title.length + 1)))}╮`,
+          ),
+          ...lines.flatMap((line) => (line === "" ? [""] : wrapTextWithAnsi(line, inner))).map(row),
+          row(""),
+          row(theme.fg("dim", "live · esc or q closes")),
+          border(`╰${"─".repeat(inner + 2)}╯`),
+        ];
+      }
+
+      return {
+        render,
+        invalidate() {},
+        handleInput(data: string) {
+          if (keybindings.matches(data, "tui.select.cancel") || matchesKey(data, "q")) close();
+        },
+        dispose() {
+          clearInterval(ticking);
+          steps.unsubscribe();
+        },
+      };
+    },
+    { overlay: true, overlayOptions: { width: "90%", minWidth: 60, maxHeight: "90%", anchor: "center" } },
+  );
+}

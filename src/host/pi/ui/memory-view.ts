@@ -1,0 +1,39 @@
+import type { EntryLookup } from "../../../reducers/entries/entry.ts";
+import {
+  isVisibleMemoryStale,
+  resolveSelection,
+  selectFull,
+  visibleMemory,
+} from "../../../reducers/ledger/projections.ts";
+import { renderObservation, renderReflection } from "../../../reducers/ledger/summary.ts";
+import type { SessionState } from "../../../reducers/session.ts";
+
+export type ViewMode = "visible" | "full";
+
+/** What `/om:view` shows: the memory that the agent sees, or the full ledger truth at the branch tip. */
+export function memoryView(session: SessionState, lookup: EntryLookup, mode: ViewMode): string {
+  const { branch, ledger } = session;
+  const { observations, reflections } =
+    mode === "full"
+      ? resolveSelection(selectFull(ledger), branch, lookup)
+      : visibleMemory(branch, ledger, lookup);
+  const title =
+    mode === "full"
+      ? "Full memory (the ledger at the branch tip)"
+      : "Visible memory (what the agent sees since the last compaction)";
+  const lines = [title];
+  if (mode === "visible" && isVisibleMemoryStale(ledger)) {
+    lines.push("A later compaction was not ours: the agent no longer sees this.");
+  }
+  if (observations.length === 0 && reflections.length === 0) {
+    lines.push(
+      mode === "full"
+        ? "Nothing recorded yet."
+        : "Nothing yet: no compaction has folded memory on this branch.",
+    );
+    return lines.join("\n");
+  }
+  lines.push("", `Reflections (${reflections.length})`, ...reflections.map(renderReflection));
+  lines.push("", `Observations (${observations.length})`, ...observations.map(renderObservation));
+  return lines.join("\n");
+}

@@ -1,0 +1,113 @@
+import { NOWHERE, positionOf } from "../../reducers/branch.ts";
+import { eventTime } from "../../reducers/engine/event-time.ts";
+import type { EntryLike } from "../../reducers/entries/entry.ts";
+import { DEFAULT_SETTINGS, type Settings } from "../../reducers/settings.ts";
+import type { Step } from "../engine.ts";
+import type { ReplayStep } from "../recording/replay.ts";
+import { timelineOf } from "./session-timeline.ts";
+import {
+  type Answer,
+  type AnswerCounts,
+  createSimulation,
+  type Request,
+  type TimelineItem,
+} from "./simulation.ts";
+import { DEFAULT_MODEL, type Price, type WorkerModel } from "./workload.ts";
+
+export interface SessionReplayOptions {
+  sessionId?: string;
+  /** Settings in place of the defaults: a session file does not tell which were in force. */
+  patch?: Partial<Settings>;
+  model?: WorkerModel;
+  price?: Price | undefined;
+  /** False: all results are modelled, those of the file's ledger are left out, so that schedules compare fairly. */
+  reuseResults?: boolean;
+}
+
+export interface SessionReplay {
+  /** The events' steps, one timeline item after the other; the same input gives the same steps. */
+  steps(): Generator<ReplayStep>;
+  readonly counts: AnswerCounts;
+  /** The branch holds ledger entries, so that runs without a trace are taken to have found nothing. */
+  readonly hasLedger: boolean;
+}
+
+/**
+ * Replays a plain session file's branch (root first): the events are derived from its entries. A run's result is the
+ * ledger entry that the file has for it. Where it has none, the run is taken to have found nothing if the session
+ * keeps a ledger at all under these settings; else its result is modelled.
+ */
+export function createSessionReplay(
+  entries: readonly EntryLike[],
+  options: SessionReplayOptions = {},
+): SessionReplay {
+  const { sessionId = "", patch = {}, model = DEFAULT_MODEL, price, reuseResults = true } = options;
+  const isWhatIf = Object.keys(patch).length > 0 || !reuseResults;
+  const items = timelineOf({ sessionId, entries, settings: DEFAULT_SETTINGS, ledgerIsResult: isWhatIf });
+  const hasLedger = items.some(({ event }) => event.type === "run.finished");
+  let position = 0;
+  const simulation = createSimulation({
+    patch,
+    model,
+    price,
+    answer(request, step) {
+      const found = reuseResults ? findResult(items, position, request, step) : undefined;
+      if (found !== undefined) return { type: "recorded", resultOf: found };
+      return hasLedger && !isWhatIf ? NO_TRACE : MODELLED;
+    },
+  });
+  return {
+    counts: simulation.counts,
+    hasLedger,
+    *steps() {
+      for (const [index, item] of items.entries()) {
+        position = index;
+        yield* simulation.take(item);
+      }
+      yield* simulation.finish();
+    },
+  };
+}
+
+const NO_TRACE: Answer = { type: "noTrace" };
+const MODELLED: Answer = { type: "modelled" };
+
+/** The result in the file that a request of now led to, by the name of the items that tell of it. */
+function findResult(
+  items: readonly TimelineItem[],
+  position: number,
+  request: Request,
+  step: Step,
+): string | undefined {
+  return request.type === "startRun"
+    ? findRun(items, position, request.worker, step)
+    : findCompaction(items, position);
+}
+
+/** The worker's next entry, if it covers only what the run can have read, and came before the run's deadline. */
+function findRun(
+  items: readonly TimelineItem[],
+  position: number,
+  worker: string,
+  { event, state }: Step,
+): string | undefined {
+  const deadline = eventTime(event.at) + state.settings.workerTimeoutMs;
+  for (let at = position; at < items.length; at++) {
+    const item = items[at];
+    if (!item || eventTime(item.event.at) > deadline) return undefined;
+    if (item.event.type !== "run.finished" || item.event.worker !== worker) continue;
+    const covered = item.event.throughId ?? "";
+    return positionOf(state.session.branch, covered) === NOWHERE ? undefined : item.resultOf;
+  }
+  return undefined;
+}
+
+/** The next compaction, if the agent did nothing before it. */
+function findCompaction(items: readonly TimelineItem[], position: number): string | undefined {
+  for (let at = position + 1; at < items.length; at++) {
+    const item = items[at];
+    if (item?.event.type === "compaction.started") return item.resultOf ?? `item ${at}`;
+    if (item?.event.type === "agent.started" || item?.event.type === "turn.ended") return undefined;
+  }
+  return undefined;
+}

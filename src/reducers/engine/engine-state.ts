@@ -1,0 +1,124 @@
+import { emptySession, extendSession, type SessionState, sessionOf } from "../session.ts";
+import { DEFAULT_SETTINGS, type Settings } from "../settings.ts";
+import { AGENT_BUSY, type EngineEvent, type EngineEventOf, type Failure, type Usage } from "./events.ts";
+import { WORKERS, type Worker } from "./lane-names.ts";
+
+/** What a worker has done since the session was opened in this process. */
+export interface WorkerRecord {
+  readonly runs: number;
+  readonly requests: number;
+  readonly usage: Usage;
+  readonly last: EngineEventOf<"run.finished"> | null;
+  /** The latest failure, until a run ends well. */
+  readonly failure: (Failure & { readonly at: string }) | null;
+}
+
+/** All that the engine knows; the lanes' own states live in their machines. */
+export interface EngineState {
+  /** A session is open. Nothing starts while none is. */
+  readonly isOpen: boolean;
+  readonly sessionId: string;
+  readonly session: SessionState;
+  readonly settings: Settings;
+  readonly contextWindow: number | undefined;
+  readonly agentIdle: boolean;
+  readonly workers: Readonly<Record<Worker, WorkerRecord>>;
+  readonly compactionFailure: (Failure & { readonly at: string }) | null;
+}
+
+export function initialState(): EngineState {
+  return {
+    isOpen: false,
+    sessionId: "",
+    session: emptySession(),
+    settings: DEFAULT_SETTINGS,
+    contextWindow: undefined,
+    agentIdle: true,
+    workers: { observer: idleWorker(), reflector: idleWorker(), dropper: idleWorker() },
+    compactionFailure: null,
+  };
+}
+
+/** What is true after an event. */
+export function evolve(state: EngineState, event: EngineEvent): EngineState {
+  switch (event.type) {
+    case "session.opened":
+      return {
+        ...initialState(),
+        isOpen: true,
+        sessionId: event.sessionId,
+        session: sessionOf(event.branch),
+        settings: event.settings,
+        contextWindow: event.contextWindow,
+      };
+    case "session.closed":
+      return { ...state, isOpen: false };
+    case "branch.extended":
+      return { ...state, session: extendSession(state.session, event.entries) };
+    case "branch.replaced":
+      return { ...state, session: sessionOf(event.branch) };
+    case "settings.changed":
+      return { ...state, settings: event.settings };
+    case "model.selected":
+      return { ...state, contextWindow: event.contextWindow };
+    case "agent.started":
+      return { ...state, agentIdle: false };
+    case "agent.settled":
+      return { ...state, agentIdle: true };
+    case "run.finished":
+      return { ...state, workers: { ...state.workers, [event.worker]: afterRun(state.workers, event) } };
+    case "compaction.finished":
+      return { ...state, compactionFailure: null };
+    case "compaction.failed":
+      if (event.failure.kind === AGENT_BUSY) return state;
+      return { ...state, compactionFailure: { ...event.failure, at: event.at } };
+    default:
+      return state;
+  }
+}
+
+/** The part of a state that `session.opened` alone does not tell. */
+export type Books = Pick<EngineState, "agentIdle" | "workers" | "compactionFailure">;
+
+/** The state with the books of a keyframe: what `session.opened` alone does not tell. */
+export function restoreBooks(
+  state: EngineState,
+  { agentIdle, workers, compactionFailure }: Books,
+): EngineState {
+  return { ...state, agentIdle, workers, compactionFailure };
+}
+
+/** What all workers have used so far. */
+export function totalSpend(state: EngineState): Usage {
+  return WORKERS.map((worker) => state.workers[worker].usage).reduce(addUsage, noUsage());
+}
+
+export function noUsage(): Usage {
+  return { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, cost: 0 };
+}
+
+export function addUsage(a: Usage, b: Usage): Usage {
+  return {
+    input: a.input + b.input,
+    output: a.output + b.output,
+    cacheRead: a.cacheRead + b.cacheRead,
+    cacheWrite: a.cacheWrite + b.cacheWrite,
+    cost: a.cost + b.cost,
+  };
+}
+
+function idleWorker(): WorkerRecord {
+  return { runs: 0, requests: 0, usage: noUsage(), last: null, failure: null };
+}
+
+function afterRun(workers: EngineState["workers"], event: EngineEventOf<"run.finished">): WorkerRecord {
+  const before = workers[event.worker];
+  const endedWell = event.outcome === "recorded" || event.outcome === "empty";
+  return {
+    runs: before.runs + 1,
+    requests: before.requests + event.requests,
+    usage: addUsage(before.usage, event.usage),
+    last: event,
+    failure: event.failure ? { ...event.failure, at: event.at } : endedWell ? null : before.failure,
+  };
+}

@@ -1,0 +1,86 @@
+import { z } from "zod";
+import { EntryFactSchema } from "../entries/entry-fact.ts";
+import { SettingsSchema } from "../settings.ts";
+import { LaneNameSchema, WorkerSchema } from "./lane-names.ts";
+import { RunResultSchema } from "./run-result.ts";
+
+/** Version of the event format. A reader refuses what it does not know rather than guess. */
+export const EVENT_VERSION = 1;
+
+const stamp = {
+  v: z.literal(EVENT_VERSION),
+  /** 1 for the first event of a recording, then one more for each. */
+  seq: z.int().positive(),
+  /** ISO 8601 */
+  at: z.iso.datetime(),
+};
+
+function event<T extends string, S extends z.ZodRawShape>(type: T, shape: S) {
+  return z.object({ ...stamp, type: z.literal(type), ...shape });
+}
+
+export const UsageSchema = z.object({
+  /** tokens */
+  input: z.number(),
+  output: z.number(),
+  cacheRead: z.number(),
+  cacheWrite: z.number(),
+  /** USD, as the model's price list in Pi has it */
+  cost: z.number(),
+});
+export type Usage = z.infer<typeof UsageSchema>;
+
+/** Why a run or a compaction failed, in one word; `message` never holds conversation text. */
+export const FailureSchema = z.object({ kind: z.string(), message: z.string() });
+export type Failure = z.infer<typeof FailureSchema>;
+
+/** The kind of a `compaction.failed` that is none: Pi was not asked, since that would have interrupted the agent. */
+export const AGENT_BUSY = "busy";
+
+/** A run ended; there is exactly one of these for each `startRun` command. */
+export const RunFinishedSchema = event("run.finished", {
+  ...RunResultSchema.shape,
+  worker: WorkerSchema,
+  records: z.int(),
+  rejected: z.int(),
+  requests: z.int(),
+  /** Source tokens that the run read */
+  sourceTokens: z.number(),
+  durationMs: z.number(),
+  usage: UsageSchema,
+  failure: FailureSchema.optional(),
+});
+
+/** Everything the engine decides by. Facts only: ids, kinds, counts, outcomes, settings. */
+export const EngineEventSchema = z.discriminatedUnion("type", [
+  /** A session is open on this branch (root first). Also the keyframe that lets a recording start anywhere. */
+  event("session.opened", {
+    reason: z.string(),
+    sessionId: z.string(),
+    settings: SettingsSchema,
+    contextWindow: z.number().optional(),
+    branch: z.array(EntryFactSchema),
+  }),
+  event("session.closed", { reason: z.string() }),
+  /** Entries were appended at the tip of the branch. */
+  event("branch.extended", { entries: z.array(EntryFactSchema) }),
+  /** The leaf moved to another branch (root first). */
+  event("branch.replaced", { branch: z.array(EntryFactSchema) }),
+  event("settings.changed", { settings: SettingsSchema }),
+  event("model.selected", { contextWindow: z.number().optional() }),
+  event("agent.started", {}),
+  event("turn.ended", {}),
+  event("agent.settled", { aborted: z.boolean() }),
+  /** The user asked for a run now (`/om:run`). */
+  event("run.demanded", { lane: LaneNameSchema }),
+  RunFinishedSchema,
+  event("compaction.started", { reason: z.string() }),
+  event("compaction.finished", { folded: z.boolean() }),
+  event("compaction.failed", { failure: FailureSchema }),
+]);
+export type EngineEvent = z.infer<typeof EngineEventSchema>;
+export type EngineEventType = EngineEvent["type"];
+export type EngineEventOf<T extends EngineEventType> = Extract<EngineEvent, { type: T }>;
+
+/** An event before the engine's host has stamped it. */
+export type Unstamped<E = EngineEvent> = E extends EngineEvent ? Omit<E, "v" | "seq" | "at"> : never;

@@ -1,0 +1,222 @@
+import {
+  FOLDED,
+  isMemoryId,
+  isObservation,
+  isReflection,
+  OBSERVATIONS_DROPPED,
+  OBSERVATIONS_RECORDED,
+  REFLECTIONS_RECORDED,
+} from "../ledger/records.ts";
+import { type EntryLike, type EntryLookup, fieldsOf, messageOf, textOf } from "./entry.ts";
+import type { EntryFact, EntryKind, LedgerFact } from "./entry-fact.ts";
+import { estimateMessageTokens } from "./tokens.ts";
+
+/**
+ * What the engine knows of a session entry: its kind, what it counts, and its memory records without their text
+ * (DESIGN 4). Total: whatever a damaged file or a newer Pi holds, it is described and nothing is thrown.
+ * `lookup` finds the target of a context edit.
+ */
+export function describeEntry(entry: EntryLike, lookup: EntryLookup): EntryFact {
+  const id = textOf(entry.id);
+  switch (entry.type) {
+    case "message":
+    case "custom_message":
+    case "branch_summary": {
+      const kind = sourceKind(entry);
+      if (!kind) return other(id);
+      return { id, kind, tokens: estimateMessageTokens(contextMessage(entry)), source: true };
+    }
+    case "context_edit":
+      return describeEdit(other(id), entry, lookup);
+    case "compaction":
+      return describeCompaction(other(id), entry);
+    case "custom":
+      return describeCustom(other(id), entry);
+    default:
+      return other(id);
+  }
+}
+
+/** An entry that is no conversation and holds nothing for the ledger. */
+function other(id: string): EntryFact {
+  return { id, kind: "other", tokens: 0 };
+}
+
+const CUT_KINDS: readonly EntryKind[] = [
+  "user",
+  "assistant",
+  "bash",
+  "custom",
+  "customMessage",
+  "branchSummary",
+];
+
+/** Whether Pi may begin the kept part of a conversation with an entry of this kind; a tool result never begins it. */
+export function isValidCutKind(kind: EntryKind): boolean {
+  return CUT_KINDS.includes(kind);
+}
+
+const MESSAGE_KINDS: ReadonlyMap<unknown, EntryKind> = new Map([
+  ["user", "user"],
+  ["assistant", "assistant"],
+  ["toolResult", "toolResult"],
+  ["custom", "custom"],
+  ["bashExecution", "bash"],
+]);
+
+/** The kind of a conversation entry; undefined for the system prompt, hidden commands and anything unknown. */
+export function sourceKind(entry: EntryLike): EntryKind | undefined {
+  if (entry.type === "custom_message") return "customMessage";
+  if (entry.type === "branch_summary")
+    return textOf(fieldsOf(entry).summary) === "" ? undefined : "branchSummary";
+  if (entry.type !== "message") return undefined;
+  const { role, excludeFromContext } = messageOf(entry);
+  if (role === "bashExecution" && excludeFromContext) return undefined;
+  return MESSAGE_KINDS.get(role);
+}
+
+/** The message that Pi makes of an entry, as far as its token estimate goes. */
+function contextMessage(entry: EntryLike): object {
+  const fields = fieldsOf(entry);
+  if (entry.type === "custom_message") return { role: "custom", content: fields.content };
+  if (entry.type === "branch_summary") return { role: "branchSummary", summary: fields.summary };
+  return messageOf(entry);
+}
+
+/** What a context edit does to an entry. */
+export interface ContextEdit {
+  targetId: string;
+  /** Takes the entry out of the context. */
+  omits: boolean;
+  /** Stands in the place of the entry's content. */
+  content: unknown;
+}
+
+/** The context edit that an entry is; undefined for any other entry, and for an edit that says nothing. */
+export function contextEditOf(entry: EntryLike | undefined): ContextEdit | undefined {
+  if (entry?.type !== "context_edit") return undefined;
+  const { targetId, replacement } = fieldsOf(entry);
+  const { content } = fieldsOf(replacement);
+  const replaces = typeof content === "string" || Array.isArray(content);
+  if (typeof targetId !== "string" || (replacement !== null && !replaces)) return undefined;
+  return { targetId, omits: replacement === null, content };
+}
+
+const EDITABLE_KINDS: readonly EntryKind[] = ["user", "assistant", "toolResult", "custom", "customMessage"];
+
+function describeEdit(base: EntryFact, entry: EntryLike, lookup: EntryLookup): EntryFact {
+  const fact: EntryFact = { ...base, kind: "contextEdit" };
+  const edit = contextEditOf(entry);
+  const target = edit && lookup(edit.targetId);
+  const kind = target && sourceKind(target);
+  if (!kind) return fact;
+  const { targetId, omits, content } = edit;
+  if (omits) return { ...fact, edit: { targetId, tokens: null } };
+  // Pi lets a shell command or a branch summary stand as it is, but the latest edit counts: an omission ends here.
+  const message = EDITABLE_KINDS.includes(kind)
+    ? { ...contextMessage(target), content: asContentOf(kind, content) }
+    : contextMessage(target);
+  return { ...fact, edit: { targetId, tokens: estimateMessageTokens(message) } };
+}
+
+/** Assistant messages and tool results hold blocks only, so Pi turns a plain replacement into one. */
+function asContentOf(kind: EntryKind, content: unknown): unknown {
+  const needsBlocks = kind === "assistant" || kind === "toolResult";
+  return needsBlocks && typeof content === "string" ? [{ type: "text", text: content }] : content;
+}
+
+function describeCompaction(base: EntryFact, entry: EntryLike): EntryFact {
+  const { firstKeptEntryId, details } = fieldsOf(entry);
+  const { type, version, fullFold, observations, reflections } = fieldsOf(details);
+  const folded =
+    type === FOLDED &&
+    version === 1 &&
+    typeof fullFold === "boolean" &&
+    Array.isArray(observations) &&
+    Array.isArray(reflections);
+  const looksLikeMemory = textOf(type).startsWith("om.") || type === V2_DETAILS;
+  return {
+    ...base,
+    kind: "compaction",
+    compaction: { firstKeptEntryId: textOf(firstKeptEntryId), folded, fullFold: folded && fullFold },
+    ...(looksLikeMemory && !folded
+      ? { ignored: { reason: type === FOLDED ? "malformed" : "v2", records: 1 } }
+      : {}),
+  };
+}
+
+/** The `details` type of the V2 implementation, whose memory is not read (spec: "V2 compatibility model"). */
+const V2_DETAILS = "observational-memory";
+
+function describeCustom(base: EntryFact, entry: EntryLike): EntryFact {
+  const { customType, data } = fieldsOf(entry);
+  const { coversUpToId, observations, reflections, observationIds } = fieldsOf(data);
+  switch (customType) {
+    case OBSERVATIONS_RECORDED:
+      return describeLedger(base, coversUpToId, observations, (covers, values) => ({
+        type: "observations",
+        coversUpToId: covers,
+        records: validRecords(isObservation, values, (record, index) => ({
+          id: record.id,
+          tokens: record.tokenCount,
+          relevance: record.relevance,
+          sources: record.sourceEntryIds,
+          index,
+        })),
+      }));
+    case REFLECTIONS_RECORDED:
+      return describeLedger(base, coversUpToId, reflections, (covers, values) => ({
+        type: "reflections",
+        coversUpToId: covers,
+        records: validRecords(isReflection, values, (record, index) => ({
+          id: record.id,
+          tokens: record.tokenCount,
+          supports: record.supportingObservationIds,
+          index,
+        })),
+      }));
+    case OBSERVATIONS_DROPPED:
+      return describeLedger(base, coversUpToId, observationIds, (covers, values) => ({
+        type: "drops",
+        coversUpToId: covers,
+        observationIds: validRecords(isMemoryId, values, (id) => id),
+      }));
+    default:
+      return textOf(customType).startsWith("om.") ? { ...base, ignored: { reason: "v2", records: 1 } } : base;
+  }
+}
+
+function describeLedger(
+  base: EntryFact,
+  coversUpToId: unknown,
+  values: unknown,
+  read: (coversUpToId: string, values: readonly unknown[]) => LedgerFact,
+): EntryFact {
+  if (typeof coversUpToId !== "string" || coversUpToId === "" || !Array.isArray(values)) {
+    return { ...base, ignored: { reason: "malformed", records: 1 } };
+  }
+  const ledger = read(coversUpToId, values);
+  const kept = ledger.type === "drops" ? ledger.observationIds.length : ledger.records.length;
+  const malformed = values.length - kept;
+  // Coverage without a single readable record would hide what it covers: let it be observed again.
+  if (kept === 0 && malformed > 0) return { ...base, ignored: { reason: "malformed", records: malformed } };
+  return {
+    ...base,
+    kind: "ledger",
+    ledger,
+    ...(malformed > 0 ? { ignored: { reason: "malformed", records: malformed } } : {}),
+  };
+}
+
+function validRecords<T, R>(
+  isValid: (value: unknown) => value is T,
+  values: readonly unknown[],
+  take: (record: T, index: number) => R,
+): R[] {
+  const records: R[] = [];
+  for (let index = 0; index < values.length; index++) {
+    const value = values[index];
+    if (isValid(value)) records.push(take(value, index));
+  }
+  return records;
+}

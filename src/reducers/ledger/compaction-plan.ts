@@ -1,0 +1,159 @@
+import {
+  type Branch,
+  idAt,
+  isSourceAt,
+  kindAt,
+  NOWHERE,
+  nextSource,
+  positionOf,
+  tokensAfter,
+  tokensAt,
+  tokensThrough,
+} from "../branch.ts";
+import { isValidCutKind } from "../entries/describe-entry.ts";
+import type { Settings } from "../settings.ts";
+import type { Ledger } from "./ledger.ts";
+import { type Selection, selectForCompaction } from "./projections.ts";
+import type { EntryAt } from "./record-text.ts";
+import { FOLDED, type MemoryDetails } from "./records.ts";
+import { summarise, type Unobserved } from "./summary.ts";
+
+export interface CompactionPlan {
+  /** The first entry to keep: the proposed one, or an earlier one when unobserved entries are kept with it. */
+  firstKeptEntryId: string;
+  summary: string;
+  details: MemoryDetails;
+  unobserved: Unobserved;
+}
+
+export type CompactionSettings = Pick<
+  Settings,
+  "observationsPoolMaxTokens" | "foldPolicy" | "compactionGapMaxTokens"
+>;
+
+/** What a fold would hold, before any text is read. */
+export interface FoldCut {
+  /** Position of the first entry to keep; the branch's length when nothing is kept. */
+  cut: number;
+  /** Its id, or the proposed one when that is not on the branch. */
+  firstKeptEntryId: string;
+  selection: Selection & { readonly fullFold: boolean };
+}
+
+/** Where a fold would cut when `firstKeptEntryId` is proposed, and which records it would show. */
+export function planCut(
+  branch: Branch,
+  ledger: Ledger,
+  firstKeptEntryId: string,
+  settings: CompactionSettings,
+): FoldCut {
+  const proposed = positionOf(branch, firstKeptEntryId);
+  const end = proposed === NOWHERE ? branch.length : proposed;
+  const cut = cutThatHidesNothing(branch, ledger, end, settings.compactionGapMaxTokens);
+  return {
+    cut,
+    firstKeptEntryId: idAt(branch, cut) ?? firstKeptEntryId,
+    selection: selectForCompaction(ledger, cut, settings),
+  };
+}
+
+/**
+ * What our compaction hook answers to a proposed cut, or undefined when memory is empty and Pi's own
+ * summariser should do it. No model, no waiting: it only reads what the ledger holds.
+ */
+export function planFold(
+  branch: Branch,
+  ledger: Ledger,
+  firstKeptEntryId: string,
+  settings: CompactionSettings,
+  entryAt: EntryAt,
+): CompactionPlan | undefined {
+  const { selection, ...plan } = planCut(branch, ledger, firstKeptEntryId, settings);
+  const unobserved = unobservedBefore(branch, ledger, plan.cut);
+  const { projection, summary } = summarise(selection, entryAt, unobserved);
+  if (summary === "") return undefined;
+  return {
+    firstKeptEntryId: plan.firstKeptEntryId,
+    summary,
+    details: { type: FOLDED, version: 1, fullFold: selection.fullFold, ...projection },
+    unobserved,
+  };
+}
+
+/** What a compaction would have to keep so that nothing unobserved leaves the context. */
+export interface UnobservedTail {
+  /** Source tokens from the last valid cut before the first unobserved entry on; Infinity when there is no such cut. */
+  tokens: number;
+  /** That entry is a result of a tool batch of which some is observed, so that observed entries must be kept with it. */
+  splitsBatch: boolean;
+}
+
+/** The unobserved tail of what is in context. Costs the distance from the coverage to it. */
+export function unobservedTail(branch: Branch, ledger: Ledger): UnobservedTail {
+  const alreadyCut = alreadyCutThrough(ledger);
+  const first = firstUnobservedFrom(branch, ledger, alreadyCut);
+  if (first === NOWHERE) return { tokens: 0, splitsBatch: false };
+  const cut = validCutAtOrBefore(branch, first, alreadyCut);
+  if (cut === NOWHERE) return { tokens: Number.POSITIVE_INFINITY, splitsBatch: false };
+  return { tokens: tokensAfter(branch, cut - 1), splitsBatch: cut < first };
+}
+
+/** What an earlier compaction already cut stays cut. */
+function alreadyCutThrough(ledger: Ledger): number {
+  return ledger.latestCompaction?.cut ?? 0;
+}
+
+function firstUnobservedFrom(branch: Branch, ledger: Ledger, position: number): number {
+  return nextSource(branch, Math.max(ledger.watermarks.observe, position - 1));
+}
+
+/**
+ * The cut, moved back so that source entries which no observation covers stay verbatim and tool results keep their
+ * call, if that keeps at most `gapMaxTokens` more (DESIGN 5, "No unobserved hole").
+ */
+function cutThatHidesNothing(branch: Branch, ledger: Ledger, end: number, gapMaxTokens: number): number {
+  const alreadyCut = alreadyCutThrough(ledger);
+  const unobserved = firstUnobservedFrom(branch, ledger, alreadyCut);
+  const wished = [
+    ...(unobserved !== NOWHERE && unobserved < end ? [unobserved] : []),
+    ...(separatesCall(branch, end) ? [end] : []),
+  ];
+  for (const position of wished) {
+    const cut = validCutAtOrBefore(branch, position, alreadyCut);
+    if (cut === NOWHERE) continue;
+    const extra = tokensThrough(branch, end - 1) - tokensThrough(branch, cut - 1);
+    if (extra <= gapMaxTokens) return cut;
+  }
+  return end;
+}
+
+function validCutAtOrBefore(branch: Branch, position: number, lowest: number): number {
+  for (let at = position; at >= lowest; at--) if (isValidCut(branch, at)) return at;
+  return NOWHERE;
+}
+
+/** A cut may stand before any message but a tool result, and not between a tool call and its result. */
+function isValidCut(branch: Branch, position: number): boolean {
+  const kind = kindAt(branch, position);
+  return kind !== undefined && isValidCutKind(kind) && !separatesCall(branch, position);
+}
+
+/** Whether a tool result after the position belongs to a call before it: results follow their call's reply. */
+function separatesCall(branch: Branch, position: number): boolean {
+  for (let at = position; at < branch.length; at++) {
+    const kind = kindAt(branch, at);
+    if ((kind !== "assistant" && kind !== "toolResult") || !isSourceAt(branch, at)) continue;
+    return kind === "toolResult";
+  }
+  return false;
+}
+
+function unobservedBefore(branch: Branch, ledger: Ledger, cut: number): Unobserved {
+  const unobserved = { entries: 0, tokens: 0 };
+  for (let at = ledger.watermarks.observe + 1; at < cut; at++) {
+    if (!isSourceAt(branch, at)) continue;
+    unobserved.entries++;
+    unobserved.tokens += tokensAt(branch, at);
+  }
+  return unobserved;
+}

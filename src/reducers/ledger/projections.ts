@@ -1,0 +1,131 @@
+import { type Branch, idAt, NOWHERE } from "../branch.ts";
+import type { EntryLookup } from "../entries/entry.ts";
+import type { Settings } from "../settings.ts";
+import { itemAt } from "./chunked-log.ts";
+import { type Ledger, NOT_DROPPED, type ObservationRef, type ReflectionRef } from "./ledger.ts";
+import { recordAt, recordsOf } from "./record-log.ts";
+import { entriesOf, readFolded, readRecords } from "./record-text.ts";
+import type { Observation, Projection, Reflection } from "./records.ts";
+
+/** Which records a projection holds: a rule, by which they are found in ledger order when somebody asks. */
+export interface Selection {
+  readonly ledger: Ledger;
+  /** Observations of what lies before this position are held. */
+  readonly cut: number;
+  /** Reflections and drops count whose marker lies before this position. */
+  readonly foldedThrough: number;
+}
+
+/** The position of a cut that keeps nothing. */
+export const CUT_EVERYTHING = Number.POSITIVE_INFINITY;
+
+/** Full memory: every active observation and every reflection of the branch. */
+export function selectFull(ledger: Ledger): Selection {
+  return { ledger, cut: CUT_EVERYTHING, foldedThrough: CUT_EVERYTHING };
+}
+
+/**
+ * Memory for a compaction that keeps everything from position `cut` on. Normally new observations join what
+ * the last full fold had: reflections and drops stay as of that fold, so that the summary's beginning stays
+ * the same from one compaction to the next. When the observations so selected reach the pool's maximum (or
+ * the policy says always), everything is folded anew.
+ */
+export function selectForCompaction(
+  ledger: Ledger,
+  cut: number,
+  settings: Pick<Settings, "observationsPoolMaxTokens" | "foldPolicy">,
+): Selection & { readonly fullFold: boolean } {
+  const normal: Selection = { ledger, cut, foldedThrough: ledger.fullFoldBoundary };
+  const fullFold =
+    settings.foldPolicy === "always" || isPoolAtMaximum(normal, settings.observationsPoolMaxTokens);
+  return { ...normal, ...(fullFold && { foldedThrough: cut }), fullFold };
+}
+
+export function selectedObservations(selection: Selection): ObservationRef[] {
+  const refs: ObservationRef[] = [];
+  for (let at = nextObservation(selection, 0); at !== NOWHERE; at = nextObservation(selection, at + 1)) {
+    const ref = recordAt(selection.ledger.observations, at);
+    if (ref) refs.push(ref);
+  }
+  return refs;
+}
+
+/**
+ * The place of the next selected observation from `place` on, or `NOWHERE`. Walking thus, a compaction looks at tens of
+ * thousands of records while the user waits, and needs neither a list nor a call for each.
+ */
+export function nextObservation({ ledger, cut, foldedThrough }: Selection, place: number): number {
+  const { observations, dropLog } = ledger;
+  for (let at = place; at < observations.length; at++) {
+    // The drops are asked first: their list is small, and a record that is gone need not be fetched from memory.
+    if ((itemAt(dropLog, at) ?? NOT_DROPPED) < foldedThrough) continue;
+    const ref = recordAt(observations, at);
+    if (ref && liesBefore(ref, cut)) return at;
+  }
+  return NOWHERE;
+}
+
+export function selectedReflections({ ledger, foldedThrough }: Selection): ReflectionRef[] {
+  return recordsOf(ledger.reflections).filter(({ covers }) => covers < foldedThrough);
+}
+
+/** Reads the selected records' text; a record whose entry is gone is left out. */
+export function resolveSelection(selection: Selection, branch: Branch, lookup: EntryLookup): Projection {
+  const entryAt = entriesOf(branch, lookup);
+  return {
+    observations: readRecords<Observation>(selectedObservations(selection), "observations", entryAt),
+    reflections: readRecords<Reflection>(selectedReflections(selection), "reflections", entryAt),
+  };
+}
+
+/** Visible memory: what the latest compaction of ours put before the agent. */
+export function visibleMemory(branch: Branch, ledger: Ledger, lookup: EntryLookup): Projection {
+  const id = ledger.latestFolded ? idAt(branch, ledger.latestFolded.entry) : undefined;
+  const details = id === undefined ? undefined : readFolded(lookup(id));
+  return { observations: details?.observations ?? [], reflections: details?.reflections ?? [] };
+}
+
+/** Whether a compaction that was not ours came after the visible memory, so that the agent no longer sees it. */
+export function isVisibleMemoryStale(ledger: Ledger): boolean {
+  return ledger.latestFolded !== null && ledger.latestCompaction?.folded === false;
+}
+
+/** What `full` has and `visible` lacks, and the other way round. */
+export interface Drift {
+  observationsToAppear: Observation[];
+  observationsToLeave: Observation[];
+  reflectionsToAppear: Reflection[];
+  reflectionsToLeave: Reflection[];
+}
+
+export function diffProjections(visible: Projection, full: Projection): Drift {
+  return {
+    observationsToAppear: missingFrom(visible.observations, full.observations),
+    observationsToLeave: missingFrom(full.observations, visible.observations),
+    reflectionsToAppear: missingFrom(visible.reflections, full.reflections),
+    reflectionsToLeave: missingFrom(full.reflections, visible.reflections),
+  };
+}
+
+/** Whether the observations that would be selected reach the pool's maximum; not all of them need be looked at. */
+function isPoolAtMaximum(selection: Selection, maximum: number): boolean {
+  let pool = 0;
+  let at = nextObservation(selection, 0);
+  for (; pool < maximum && at !== NOWHERE; at = nextObservation(selection, at + 1)) {
+    pool += recordAt(selection.ledger.observations, at)?.tokens ?? 0;
+  }
+  return pool >= maximum;
+}
+
+/**
+ * A batch that covers only cut entries lies before the cut. Of a batch that straddles it, each observation
+ * with at least one source before the cut does: leaving it out would hide that source until next time.
+ */
+function liesBefore(ref: ObservationRef, cut: number): boolean {
+  return ref.covers < cut || (ref.firstSource !== NOWHERE && ref.firstSource < cut);
+}
+
+function missingFrom<T extends { id: string }>(projection: readonly T[], records: readonly T[]): T[] {
+  const ids = new Set(projection.map((record) => record.id));
+  return records.filter((record) => !ids.has(record.id));
+}

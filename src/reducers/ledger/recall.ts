@@ -1,0 +1,231 @@
+import { type Branch, idAt, isSourceAt, kindAt, NOWHERE, positionOf } from "../branch.ts";
+import type { EntryLookup } from "../entries/entry.ts";
+import { type ContextEdit, contextEditOf, renderSource } from "../entries/sources.ts";
+import { estimateTextTokens } from "../entries/tokens.ts";
+import type { SessionState } from "../session.ts";
+import { isActive } from "./pool.ts";
+import { recordById } from "./record-log.ts";
+import { readObservation, readReflection } from "./record-text.ts";
+import type { Observation, Reflection } from "./records.ts";
+import { renderObservation, renderReflection } from "./summary.ts";
+
+/** One piece of evidence: its exact text, or why there is none. */
+export type RecalledSource =
+  | {
+      entryId: string;
+      status: "found" | "omitted";
+      text: string;
+      /** What Pi has since put in its place in the agent's context, if anything. */
+      replacement?: string;
+    }
+  | { entryId: string; status: "missing" | "not-a-source" };
+
+/** `dangling`: recorded for a range that is not on this branch, so no projection shows it. */
+export type ObservationStatus = "active" | "dropped" | "dangling";
+
+export interface RecalledObservation {
+  observation: Observation;
+  status: ObservationStatus;
+  sources: RecalledSource[];
+}
+
+export interface RecalledReflection {
+  reflection: Reflection;
+  supporting: RecalledObservation[];
+  /** Cited observation ids that this branch does not have. */
+  missingObservationIds: string[];
+}
+
+/** What an id stands for. Both parts are set when an observation and a reflection share the id. */
+export interface Recalled {
+  id: string;
+  observation?: RecalledObservation;
+  reflection?: RecalledReflection;
+}
+
+/** Looks an id up in the branch's whole ledger history, dropped and dangling records included. */
+export function recallFrom(session: SessionState, lookup: EntryLookup, id: string): Recalled {
+  const observation = recallObservation(session, lookup, id);
+  const reflection = recallReflection(session, lookup, id);
+  return { id, ...(observation && { observation }), ...(reflection && { reflection }) };
+}
+
+/** One page of a recall, at most about `maxTokens` estimated tokens of it, and how to get the next. */
+export interface RecallPage {
+  text: string;
+  page: number;
+  pages: number;
+}
+
+export const RECALL_MAX_TOKENS = 8000;
+
+/** Renders what was recalled in words for the agent, page by page (`page` counts from 1). */
+export function renderRecall(
+  recalled: Recalled,
+  {
+    maxTokens = RECALL_MAX_TOKENS,
+    page = 1,
+  }: { maxTokens?: number | undefined; page?: number | undefined } = {},
+): RecallPage {
+  const whole = describe(recalled);
+  const pages = paginate(whole, Math.max(1, maxTokens));
+  const shown = Math.min(Math.max(1, page), pages.length);
+  const text = pages[shown - 1] ?? "";
+  if (pages.length === 1) return { text, page: 1, pages: 1 };
+  const more =
+    shown < pages.length
+      ? `Call recall with { "id": "${recalled.id}", "page": ${shown + 1} } for the next page.`
+      : "This is the last page.";
+  return { text: `${text}\n\n[Page ${shown} of ${pages.length}. ${more}]`, page: shown, pages: pages.length };
+}
+
+function recallObservation(
+  session: SessionState,
+  lookup: EntryLookup,
+  id: string,
+): RecalledObservation | undefined {
+  const { branch, ledger } = session;
+  const ref = recordById(ledger.observations, id);
+  const dangling = recordById(ledger.dangling, id);
+  const place = ref ?? (dangling?.kind === "observation" ? dangling : undefined);
+  const observation = place && readObservation(branch, place, lookup);
+  if (!observation) return undefined;
+  const status = ref ? (isActive(ledger, id) ? "active" : "dropped") : "dangling";
+  return {
+    observation,
+    status,
+    sources: observation.sourceEntryIds.map((entryId) => recallSource(branch, lookup, entryId)),
+  };
+}
+
+function recallReflection(
+  session: SessionState,
+  lookup: EntryLookup,
+  id: string,
+): RecalledReflection | undefined {
+  const { branch, ledger } = session;
+  const dangling = recordById(ledger.dangling, id);
+  const place =
+    recordById(ledger.reflections, id) ?? (dangling?.kind === "reflection" ? dangling : undefined);
+  const reflection = place && readReflection(branch, place, lookup);
+  if (!reflection) return undefined;
+  const supporting: RecalledObservation[] = [];
+  const missingObservationIds: string[] = [];
+  for (const observationId of reflection.supportingObservationIds) {
+    const observation = recallObservation(session, lookup, observationId);
+    if (observation) supporting.push(observation);
+    else missingObservationIds.push(observationId);
+  }
+  return { reflection, supporting, missingObservationIds };
+}
+
+function recallSource(branch: Branch, lookup: EntryLookup, entryId: string): RecalledSource {
+  const position = positionOf(branch, entryId);
+  const entry = position === NOWHERE ? undefined : lookup(idAt(branch, position) ?? entryId);
+  if (!entry) return { entryId, status: "missing" };
+  const text = renderSource(entry, lookup);
+  if (text === undefined) return { entryId, status: "not-a-source" };
+  if (!isSourceAt(branch, position)) return { entryId, status: "omitted", text };
+  const edit = latestEdit(branch, lookup, entryId);
+  const replacement = edit && renderSource(entry, lookup, { replacement: edit.content });
+  const isReplaced = replacement !== undefined && replacement !== text;
+  return { entryId, status: "found", text, ...(isReplaced && { replacement }) };
+}
+
+/** The context edit that holds for an entry. Walks the branch's edits from the newest on. */
+function latestEdit(branch: Branch, lookup: EntryLookup, targetId: string): ContextEdit | undefined {
+  if (branch.edits.length === 0) return undefined;
+  for (let at = branch.length - 1; at >= 0; at--) {
+    if (kindAt(branch, at) !== "contextEdit") continue;
+    const edit = contextEditOf(lookup(idAt(branch, at) ?? ""));
+    if (edit?.targetId === targetId) return edit;
+  }
+  return undefined;
+}
+
+function describe({ id, observation, reflection }: Recalled): string {
+  if (!observation && !reflection) {
+    return `No memory with the id ${id} on this branch. Ids are the 12 hex digits in brackets at the start of a memory line; memory recorded on another branch or in another session cannot be recalled here.`;
+  }
+  const parts: string[] = [];
+  if (observation && reflection)
+    parts.push(`The id ${id} stands for an observation and for a reflection; both follow.`);
+  if (observation) parts.push(describeObservation(observation));
+  if (reflection) parts.push(describeReflection(reflection));
+  return parts.join("\n\n");
+}
+
+const STATUS_WORDS: Record<ObservationStatus, string> = {
+  active: "active",
+  dropped: "dropped from active memory",
+  dangling: "not part of this branch's memory: the range it covers is on another branch",
+};
+
+function describeObservation({ observation, status, sources }: RecalledObservation): string {
+  const head = `Observation (${STATUS_WORDS[status]})\n${renderObservation(observation)}`;
+  if (sources.length === 0) return `${head}\n\nIt cites no source entries.`;
+  return [head, ...sources.map(describeSource)].join("\n\n");
+}
+
+function describeReflection({ reflection, supporting, missingObservationIds }: RecalledReflection): string {
+  const parts = [`Reflection\n${renderReflection(reflection)}`];
+  if (supporting.length === 0) parts.push("None of its supporting observations is on this branch.");
+  else parts.push(`It rests on ${supporting.length} observation${supporting.length === 1 ? "" : "s"}:`);
+  parts.push(...supporting.map(describeObservation));
+  if (missingObservationIds.length > 0) {
+    parts.push(`Cited but not on this branch: ${missingObservationIds.join(", ")}`);
+  }
+  return parts.join("\n\n");
+}
+
+const SOURCE_WORDS = {
+  found: "",
+  omitted: " (an attempt that Pi has since taken out of the conversation)",
+  missing: " is not on this branch: it may belong to another branch, or the session file lost it.",
+  "not-a-source": " is not part of the conversation, so it is no evidence.",
+} as const;
+
+function describeSource(source: RecalledSource): string {
+  // Not the observer's block header: a recalled text may be observed in its turn, and must not look like a source.
+  const head = `Source ${source.entryId}${SOURCE_WORDS[source.status]}`;
+  if (!("text" in source)) return head;
+  const text = `${head}\n${source.text}`;
+  if (source.replacement === undefined) return text;
+  return `${text}\n\nSource ${source.entryId}, as Pi has shown it to the agent since it replaced the content\n${source.replacement}`;
+}
+
+/** Splits text at line ends where it can, so that each page is at most about `maxTokens` tokens. Reads the text once. */
+function paginate(text: string, maxTokens: number): string[] {
+  const pages: string[] = [];
+  let start = 0;
+  let tokens = 0;
+  for (const [pieceStart, piece] of piecesOf(text, Math.max(1, Math.min(LONGEST_PIECE, maxTokens >> 2)))) {
+    const cost = estimateTextTokens(piece);
+    if (tokens > 0 && tokens + cost > maxTokens) {
+      pages.push(text.slice(start, pieceStart).trimEnd());
+      start = pieceStart;
+      tokens = 0;
+    }
+    tokens += cost;
+  }
+  pages.push(text.slice(start));
+  return pages;
+}
+
+/** In UTF-16 units */
+const LONGEST_PIECE = 1000;
+
+/** The text's lines with their line ends, long ones in pieces, each with its start. No piece splits a character. */
+function* piecesOf(text: string, longest: number): Generator<[start: number, piece: string]> {
+  for (let start = 0; start < text.length; ) {
+    const lineEnd = text.indexOf("\n", start);
+    let end = Math.min(lineEnd === -1 ? text.length : lineEnd + 1, start + longest);
+    if (end < text.length && isHighSurrogate(text.charCodeAt(end - 1))) end++;
+    yield [start, text.slice(start, end)];
+    start = end;
+  }
+}
+
+function isHighSurrogate(code: number): boolean {
+  return code >= 0xd800 && code <= 0xdbff;
+}

@@ -1,0 +1,86 @@
+import { type Branch, idAt, NOWHERE } from "../branch.ts";
+import { type EntryLike, type EntryLookup, fieldsOf } from "../entries/entry.ts";
+import {
+  FOLDED,
+  type MemoryDetails,
+  type Observation,
+  ObservationSchema,
+  type Reflection,
+  ReflectionSchema,
+} from "./records.ts";
+
+/**
+ * The text of memory records. The ledger keeps positions only; this reads the records back from the session
+ * entries that hold them, which Pi keeps in memory anyway.
+ */
+export interface Place {
+  readonly id: string;
+  /** Position of the ledger entry on the branch */
+  readonly entry: number;
+  /** Index in that entry's list */
+  readonly index: number;
+}
+
+/** Finds the entry at a position of the branch. */
+export type EntryAt = (position: number) => EntryLike | undefined;
+
+export function entriesOf(branch: Branch, lookup: EntryLookup): EntryAt {
+  return (position) => lookup(idAt(branch, position) ?? "");
+}
+
+export function readObservation(branch: Branch, place: Place, lookup: EntryLookup): Observation | undefined {
+  return recordReader<Observation>("observations", entriesOf(branch, lookup))(place);
+}
+
+export function readReflection(branch: Branch, place: Place, lookup: EntryLookup): Reflection | undefined {
+  return recordReader<Reflection>("reflections", entriesOf(branch, lookup))(place);
+}
+
+/**
+ * Reads one record after the other; one whose entry is gone is undefined. They were validated when the ledger was folded,
+ * and Pi never changes an entry, so that a record is still itself is all there is to check.
+ */
+export function recordReader<T extends { id: string }>(
+  list: "observations" | "reflections",
+  entryAt: EntryAt,
+): (place: Place) => T | undefined {
+  let entry = NOWHERE;
+  let records: readonly unknown[] = [];
+  return (place) => {
+    // Records of one batch follow each other: look its entry up once.
+    if (place.entry !== entry) {
+      entry = place.entry;
+      const written = fieldsOf(fieldsOf(entryAt(entry)).data)[list];
+      records = Array.isArray(written) ? written : [];
+    }
+    const record = records[place.index];
+    return fieldsOf(record).id === place.id ? (record as T) : undefined;
+  };
+}
+
+/** The records at these places; one whose entry is gone is left out. */
+export function readRecords<T extends { id: string }>(
+  places: readonly Place[],
+  list: "observations" | "reflections",
+  entryAt: EntryAt,
+): T[] {
+  return places.map(recordReader<T>(list, entryAt)).filter((record) => record !== undefined);
+}
+
+/** The memory that a compaction entry made visible, or undefined when it is not one of ours. */
+export function readFolded(entry: EntryLike | undefined): MemoryDetails | undefined {
+  const details = fieldsOf(fieldsOf(entry).details);
+  if (details.type !== FOLDED || details.version !== 1) return undefined;
+  return {
+    type: FOLDED,
+    version: 1,
+    fullFold: details.fullFold === true,
+    observations: validRecords(details.observations, (value) => ObservationSchema.safeParse(value).data),
+    reflections: validRecords(details.reflections, (value) => ReflectionSchema.safeParse(value).data),
+  };
+}
+
+function validRecords<T>(records: unknown, read: (value: unknown) => T | undefined): T[] {
+  if (!Array.isArray(records)) return [];
+  return records.map(read).filter((record) => record !== undefined);
+}

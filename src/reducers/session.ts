@@ -1,0 +1,65 @@
+import {
+  type Branch,
+  branchOf,
+  emptyBranch,
+  extendBranch,
+  NOWHERE,
+  nextSource,
+  positionOf,
+  tokensAfter,
+} from "./branch.ts";
+import { type Clocks, clocksOf } from "./clocks.ts";
+import type { EntryFact } from "./entries/entry-fact.ts";
+import { concernsLedger, emptyLedger, foldEntries, foldEntry, type Ledger } from "./ledger/ledger.ts";
+
+/** What is true of the current branch: where entries stand and what its ledger folds to. No text. */
+export interface SessionState {
+  readonly branch: Branch;
+  readonly ledger: Ledger;
+}
+
+export function emptySession(): SessionState {
+  return { branch: emptyBranch(), ledger: emptyLedger() };
+}
+
+/** The session after entries were appended at the tip of its branch. Costs the new entries only. */
+export function extendSession(session: SessionState, facts: readonly EntryFact[]): SessionState {
+  let { branch, ledger } = session;
+  for (const fact of facts) {
+    branch = extendBranch(branch, fact);
+    if (concernsLedger(fact)) ledger = foldEntry(ledger, fact, branch);
+  }
+  return { branch, ledger };
+}
+
+/** The session of a whole branch, root first: the cold computation that every live one must agree with. */
+export function sessionOf(facts: readonly EntryFact[]): SessionState {
+  const branch = branchOf(facts);
+  return { branch, ledger: foldEntries(facts, branch) };
+}
+
+export function clocksOfSession(session: SessionState): Clocks {
+  return clocksOf(session.branch, session.ledger);
+}
+
+/** Whether observations cover source entries that no reflection has taken into account yet. */
+export function hasUnreflectedCoverage({ ledger }: SessionState): boolean {
+  return ledger.watermarks.observe > ledger.watermarks.reflect;
+}
+
+/**
+ * The position from which the next observer run reads: after the observation coverage. A range that was judged
+ * empty (through `emptyThroughId`) is read again together with what came after it, as long as both fit
+ * `maxTokens` source tokens; when they do not, reading goes on behind it, or an empty beginning would be read
+ * for ever. `NOWHERE` when every source entry is covered.
+ */
+export function firstUnobserved(
+  { branch, ledger }: SessionState,
+  maxTokens: number,
+  emptyThroughId: string | null,
+): number {
+  const covered = ledger.watermarks.observe;
+  const judged = emptyThroughId === null ? NOWHERE : positionOf(branch, emptyThroughId);
+  const skipsJudged = judged > covered && tokensAfter(branch, covered) > maxTokens;
+  return nextSource(branch, skipsJudged ? judged : covered);
+}

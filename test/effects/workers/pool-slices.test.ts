@@ -1,0 +1,104 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { poolSlices, sliceByBudget } from "../../../src/effects/workers/pool-slices.ts";
+import { roomFor } from "../../../src/effects/workers/prompt-room.ts";
+import { droppableLine } from "../../../src/effects/workers/prompts/dropper-prompt.ts";
+import { observationLine } from "../../../src/effects/workers/prompts/reflector-prompt.ts";
+import { estimateTextTokens } from "../../../src/reducers/entries/tokens.ts";
+import { limitsOf, modelAt, observationOf } from "./model-access.ts";
+
+describe("slices", () => {
+  it("are all items in order, none empty, each within the budget unless it is one item", () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(50)), fc.integer({ min: -10, max: 200 }), (costs, budget) => {
+        const slices = sliceByBudget(costs, (cost) => cost, budget);
+        expect(slices.flat()).toEqual(costs);
+        for (const slice of slices) {
+          expect(slice.length).toBeGreaterThan(0);
+          const sum = slice.reduce((total, cost) => total + cost, 0);
+          if (slice.length > 1) expect(sum).toBeLessThanOrEqual(budget);
+        }
+      }),
+    );
+  });
+
+  it("are no more than needed", () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(50)), fc.integer({ min: 1, max: 200 }), (costs, budget) => {
+        const slices = sliceByBudget(costs, (cost) => cost, budget);
+        for (const [index, slice] of slices.slice(1).entries()) {
+          const before = (slices[index] ?? []).reduce((total, cost) => total + cost, 0);
+          expect(before + (slice[0] ?? 0)).toBeGreaterThan(budget);
+        }
+      }),
+    );
+  });
+
+  it("show each observation once, and no line that is longer than a prompt", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 1, max: 2000 }), { maxLength: 60 }),
+        fc.integer({ min: 150, max: 4000 }),
+        (lengths, userPrompt) => {
+          const observations = lengths.map((length, n) =>
+            observationOf(`${n} ${"word ".repeat(length / 5)}`),
+          );
+          const slices = poolSlices(observations, observationLine(new Map()), { userPrompt }, "## Heading");
+          expect(slices.flatMap((slice) => slice.observations)).toEqual(observations);
+          for (const { observations: shown, observationLines, reflectionBudget } of slices) {
+            expect(observationLines.map((line) => line.slice(1, 13))).toEqual(shown.map(({ id }) => id));
+            expect(estimateTextTokens(observationLines.join("\n")) + reflectionBudget).toBeLessThanOrEqual(
+              userPrompt,
+            );
+          }
+        },
+      ),
+    );
+  });
+});
+
+describe("the room for a request", () => {
+  const tool = { name: "t", description: "d", parameters: {}, accept: () => ({ text: "", isError: false }) };
+  const request = { systemPrompt: "Be brief. ".repeat(50), tool };
+
+  it("is that of a 60000-token window when the model's is unknown", () => {
+    const unknown = roomFor(modelAt("", { contextWindow: 0 }), request, limitsOf());
+    const known = roomFor(modelAt("", { contextWindow: 60_000 }), request, limitsOf());
+    expect(unknown.userPrompt).toBe(known.userPrompt);
+    expect(unknown.limits.maxTokens).toBe(1000);
+  });
+
+  it("is never nothing, and leaves room for all of it", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1000, max: 1_000_000 }),
+        fc.integer({ min: 1, max: 200_000 }),
+        (contextWindow, maxTokens) => {
+          const room = roomFor(modelAt("", { contextWindow }), request, limitsOf({ maxTokens }));
+          expect(room.userPrompt).toBeGreaterThan(100);
+          expect(room.limits.maxTokens).toBeGreaterThan(0);
+          expect(room.limits.maxTokens).toBeLessThanOrEqual(maxTokens);
+          const all = estimateTextTokens(request.systemPrompt) + room.userPrompt + room.limits.maxTokens;
+          expect(all).toBeLessThan(contextWindow);
+        },
+      ),
+    );
+  });
+});
+
+describe("how the dropper sees an observation", () => {
+  const now = new Date(2026, 0, 15, 14, 30).getTime();
+  it.each([
+    ["2026-01-15 14:30", "0 min old, "],
+    ["2026-01-15 13:31", "59 min old, "],
+    ["2026-01-15 13:30", "1 h old, "],
+    ["2026-01-13 14:31", "47 h old, "],
+    ["2026-01-13 14:30", "2 days old, "],
+    ["2027-01-01 00:00", "0 min old, "],
+    ["yesterday", ""],
+    ["2026-99-99 00:00", ""],
+  ])("at %s: %s", (timestamp, age) => {
+    const line = droppableLine(new Map(), now)(observationOf("x", { timestamp, tokenCount: 7 }));
+    expect(line).toContain(` ${timestamp} (${age}7 tokens) [medium] x (coverage: none)`);
+  });
+});

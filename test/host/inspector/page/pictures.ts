@@ -1,0 +1,108 @@
+// Makes the pictures in docs/images from a real session of Pi: node test/viewer/pictures.ts
+import { mkdirSync, mkdtempSync, readdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Browser } from "playwright-core";
+import { DEMO_TURNS } from "../../../../demo/demo-conversation.ts";
+import { DEMO_MEMORY, runDemo } from "../../../../demo/demo-run.ts";
+import { DEMO_SCRIPT } from "../../../../demo/demo-script.ts";
+import { startScriptedModel } from "../../../../demo/scripted-model.ts";
+import { createIo } from "../../../../src/host/cli/io.ts";
+import { startInspectServer } from "../../../../src/host/inspector/server/inspect-server.ts";
+import { openFileSource } from "../../../../src/host/inspector/server/open-file.ts";
+import { loadViewer } from "../../../../src/host/inspector/server/viewer-files.ts";
+import { openTerminal } from "../../../pi/terminal.ts";
+import { openChromium, openPage } from "./browser.ts";
+import { terminalHtml } from "./terminal-html.ts";
+
+const ROOT = resolve(import.meta.dirname, "../../../..");
+const IMAGES = join(ROOT, "docs/images");
+
+mkdirSync(IMAGES, { recursive: true });
+const dir = mkdtempSync(join(tmpdir(), "memory-lanes-pictures-"));
+const browser = await openChromium();
+try {
+  const { sessionFile, recordingsDir } = await runDemo({ dir }, new AbortController().signal);
+  const [recording = ""] = readdirSync(recordingsDir);
+  await viewerPictures(browser, join(recordingsDir, recording), [
+    { name: "viewer-light", theme: "light", keys: ["p", "p"] },
+    { name: "viewer-charts-light", theme: "light", keys: ["p", "p", "c"] },
+    { name: "viewer-dark", theme: "dark", keys: ["p", "p"] },
+    { name: "viewer-charts-dark", theme: "dark", keys: ["p", "p", "c"] },
+  ]);
+  await viewerPictures(browser, sessionFile, [{ name: "viewer-memory-dark", theme: "dark", keys: ["y"] }]);
+  await terminalPictures(browser);
+} finally {
+  await browser.close();
+}
+
+interface Picture {
+  name: string;
+  theme: "light" | "dark";
+  keys: string[];
+}
+
+async function viewerPictures(chromium: Browser, file: string, pictures: Picture[]): Promise<void> {
+  const source = await openFileSource(createIo(), file);
+  await source.ready;
+  const server = await startInspectServer({ source, viewer: await loadViewer() });
+  for (const { name, theme, keys } of pictures) {
+    const { page, complaints } = await openPage(chromium, server.page, theme);
+    await sleep(500);
+    for (const key of keys) {
+      await page.keyboard.press(key);
+      await sleep(300);
+    }
+    await page.screenshot({ path: join(IMAGES, `${name}.png`) });
+    if (complaints.length > 0) throw new Error(`${name}: ${complaints.join("; ")}`);
+    await page.context().close();
+  }
+  await server.close();
+}
+
+/** `/om:lanes` over a conversation, while the observer works. */
+async function terminalPictures(chromium: Browser): Promise<void> {
+  const model = await startScriptedModel(DEMO_SCRIPT);
+  const terminal = openTerminal({
+    dir: mkdtempSync(join(tmpdir(), "memory-lanes-pictures-")),
+    modelUrl: model.url,
+    settings: {
+      quietStartup: true,
+      compaction: { keepRecentTokens: 1500 },
+      "observational-memory": DEMO_MEMORY,
+    },
+    extensions: [ROOT],
+    env: { PATH: `${join(process.execPath, "..")}:${process.env.PATH ?? ""}` },
+  });
+  try {
+    await terminal.shows(/observe/);
+    // The screen that shows most of what the workers recorded
+    let best = "";
+    for (const { asks } of DEMO_TURNS.slice(0, 6)) {
+      terminal.type(asks.replaceAll("\n", " "));
+      terminal.press("Enter");
+      await sleep(2500);
+      const screen = terminal.screen({ styled: true });
+      if (screen.split("◦ Memory").length > best.split("◦ Memory").length) best = screen;
+    }
+    if (best === "") throw new Error("no ledger line was ever in sight");
+    await picture("transcript", best);
+    terminal.type("/om:lanes");
+    await sleep(500);
+    terminal.press("Enter");
+    await terminal.shows(/esc or q closes/);
+    await sleep(500);
+    await picture("om-lanes", terminal.screen({ styled: true }));
+  } finally {
+    terminal.close();
+    await model.close();
+  }
+
+  async function picture(name: string, screen: string): Promise<void> {
+    const page = await chromium.newPage({ deviceScaleFactor: 1.5, viewport: { width: 1080, height: 700 } });
+    await page.setContent(terminalHtml(screen));
+    await page.locator("body").screenshot({ path: join(IMAGES, `${name}.png`) });
+    await page.close();
+  }
+}

@@ -1,0 +1,174 @@
+import { describe, expect, it } from "vitest";
+import type { AnyMachineSnapshot, AnyStateMachine } from "xstate";
+import type { Command } from "../../../src/machines/commands.ts";
+import { type CompactionContext, compactionLane } from "../../../src/machines/lanes/compaction-lane.ts";
+import { pathOf } from "../../../src/machines/lanes/gate.ts";
+import type { CompactionReading, WorkReading } from "../../../src/machines/lanes/inputs.ts";
+import { observerLane } from "../../../src/machines/lanes/observer-lane.ts";
+import { reflectDropLane } from "../../../src/machines/lanes/reflect-drop-lane.ts";
+import type { WorkContext } from "../../../src/machines/lanes/work-lane.ts";
+import { schedulerMachine } from "../../../src/machines/scheduler.ts";
+import { OUTCOMES } from "../../../src/reducers/engine/run-result.ts";
+import { chartedIn, replayWay, type Walk, walk } from "../../support/machine-paths.ts";
+import { once } from "../../support/once.ts";
+
+interface LaneEvent {
+  type: string;
+  reading?: WorkReading | CompactionReading;
+  result?: { runId: string; outcome: string; throughId: string | null };
+  lane?: string;
+}
+
+const MINUTES = 60_000;
+const due: WorkReading = {
+  at: 0,
+  passive: false,
+  clock: 10,
+  threshold: 10,
+  coverage: -1,
+  hasWork: true,
+  heldBack: false,
+  poolOverTarget: false,
+};
+const workReadings: readonly WorkReading[] = [
+  due,
+  { ...due, clock: 0 },
+  { ...due, hasWork: false },
+  { ...due, passive: true },
+  { ...due, heldBack: true },
+  { ...due, poolOverTarget: true },
+  { ...due, clock: 15 },
+  { ...due, clock: 20 },
+  { ...due, coverage: 5 },
+  { ...due, at: 10 * MINUTES },
+];
+
+const cut: CompactionReading = {
+  at: 0,
+  passive: false,
+  clock: 10,
+  threshold: 10,
+  sinceCompaction: 10,
+  total: 10,
+  agentIdle: true,
+  observerBehind: false,
+};
+const compactionReadings: readonly CompactionReading[] = [
+  cut,
+  { ...cut, clock: 0 },
+  { ...cut, passive: true },
+  { ...cut, sinceCompaction: 0 },
+  { ...cut, total: 11 },
+  { ...cut, total: 30 },
+  { ...cut, agentIdle: false },
+  { ...cut, observerBehind: true },
+];
+
+function workEvents({ context }: AnyMachineSnapshot): LaneEvent[] {
+  const { runId, lane } = context as WorkContext;
+  return workReadings.flatMap((reading) => [
+    ...["reading", "trigger", "demand", "closing"].map((type) => ({ type, reading })),
+    ...OUTCOMES.map((outcome) => ({
+      type: "result",
+      reading,
+      result: { runId: runId ?? `${lane}-none`, outcome, throughId: "e1" },
+    })),
+    { type: "result", reading, result: { runId: "another", outcome: "recorded", throughId: "e1" } },
+  ]);
+}
+
+const COMPACTION_EVENTS = [
+  "reading",
+  "trigger",
+  "boundary",
+  "closing",
+  "compactionStarted",
+  "compactionFinished",
+  "compactionFailed",
+  "compactionPostponed",
+];
+
+const workEssence = (context: unknown) => {
+  const { runs: _, runId, failures, retryAt, ...rest } = context as WorkContext;
+  return { ...rest, isRunning: runId !== null, failures: Math.min(failures, 2), waits: retryAt > 0 };
+};
+
+const WALKS: Readonly<Record<string, Walk<LaneEvent>>> = {
+  observer: { machine: observerLane, eventsIn: workEvents, essence: workEssence },
+  "reflect/drop": { machine: reflectDropLane, eventsIn: workEvents, essence: workEssence },
+  compaction: {
+    machine: compactionLane,
+    eventsIn: () =>
+      compactionReadings.flatMap((reading) => COMPACTION_EVENTS.map((type) => ({ type, reading }))),
+    essence: (context) => {
+      const { requests: _, runId, failures, ...rest } = context as CompactionContext;
+      return { ...rest, isOurs: runId !== null, failures: Math.min(failures, 2) };
+    },
+  },
+  scheduler: {
+    machine: schedulerMachine as unknown as AnyStateMachine,
+    eventsIn: () => schedulerMachine.events.map((type) => ({ type, lane: "observer" })),
+    essence: () => null,
+  },
+};
+
+describe.each(Object.entries(WALKS))("the %s machine", (name, plan) => {
+  const { machine } = plan;
+  const charted = chartedIn(machine);
+  const reached = once(() => walk(plan));
+
+  it("is walked through every state, by every transition and each of its alternatives", () => {
+    expect([...reached().states].sort()).toEqual([...charted.states].sort());
+    expect([...reached().transitions].sort()).toEqual([...charted.transitions].sort());
+  });
+
+  it("is seen to stay where it is, wherever its guards allow that", () => {
+    expect([...reached().refusals].sort()).toEqual([...charted.refusals].sort());
+  });
+
+  it("comes to the same state when the events of a way are sent to an actor", () => {
+    for (const way of reached().ways) expect(replayWay(machine, way).value).toEqual(way.end.value);
+  });
+
+  if (name === "scheduler") return;
+
+  it("has work in progress from its command to its end, and never twice at once", () => {
+    for (const way of reached().ways) {
+      let inProgress: string | undefined;
+      for (const { event, emitted, state } of replayWay(machine, way).steps) {
+        if (event.result?.runId === inProgress) inProgress = undefined;
+        if (name === "compaction" && state !== "requested") inProgress = undefined;
+        for (const command of emitted as Command[]) {
+          if (command.type === "abortRun") {
+            expect(command.runId).toBe(inProgress);
+            inProgress = undefined;
+          }
+          if (command.type !== "startRun" && command.type !== "requestCompaction") continue;
+          expect(inProgress).toBeUndefined();
+          inProgress = command.runId;
+        }
+        expect(inProgress !== undefined).toBe(/^(running|requested)/.test(state));
+      }
+    }
+  });
+
+  it("names a run of its own while it has one, and only then", () => {
+    for (const { end } of reached().ways) {
+      const isOurs = (end.context as WorkContext | CompactionContext).runId !== null;
+      if (name === "compaction" && end.value === "compacting") continue;
+      expect(isOurs).toBe(/^(running|requested)/.test(pathOf(end.value)));
+    }
+  });
+
+  it("starts nothing by itself while it is passive or below its threshold", () => {
+    for (const way of reached().ways) {
+      for (const { event, emitted } of replayWay(machine, way).steps) {
+        const starts = emitted.some(({ type }) => type === "startRun" || type === "requestCompaction");
+        if (!starts || event.type === "demand" || event.type === "result") continue;
+        const { reading } = event;
+        expect(reading?.passive === false || event.type === "trigger").toBe(true);
+        if (event.type === "reading") expect(reading?.clock).toBeGreaterThanOrEqual(reading?.threshold ?? 0);
+      }
+    }
+  });
+});

@@ -1,0 +1,67 @@
+import { describe, expect, it } from "vitest";
+import { addUsage, initialState, totalSpend } from "../../../src/reducers/engine/engine-state.ts";
+import { AGENT_BUSY, type Unstamped, type Usage } from "../../../src/reducers/engine/events.ts";
+import { finished, schedule } from "../../support/schedule.ts";
+
+const settings = { observeAfterTokens: 1000, reflectAfterTokens: 2000, compactAfterTokens: 5000 };
+const usage: Usage = { input: 1, output: 2, cacheRead: 3, cacheWrite: 4, cost: 5 };
+
+describe("the engine's books", () => {
+  it("begin with an agent at rest, no session and nothing done", () => {
+    expect(initialState()).toMatchObject({ sessionId: "", agentIdle: true, compactionFailure: null });
+    expect(initialState().workers.dropper).toMatchObject({ runs: 0, requests: 0, last: null, failure: null });
+  });
+
+  it("have the agent at work from its start to its settling", () => {
+    const s = schedule(settings);
+    const idle = () => s.engine.state.agentIdle;
+    s.tell({ type: "agent.started" });
+    expect(idle()).toBe(false);
+    s.turn(10);
+    expect(idle()).toBe(false);
+    s.settle();
+    expect(idle()).toBe(true);
+  });
+
+  it("add up what each worker and all of them have used", () => {
+    const s = schedule(settings);
+    for (const worker of ["observer", "observer", "dropper"] as const) {
+      s.tell({ ...finished("run-1", worker, "empty", null), usage, requests: 2 } as Unstamped);
+    }
+    const { workers } = s.engine.state;
+    expect(workers.observer).toMatchObject({ runs: 2, requests: 4, usage: addUsage(usage, usage) });
+    expect(workers.reflector.runs).toBe(0);
+    expect(totalSpend(s.engine.state)).toEqual({
+      input: 3,
+      output: 6,
+      cacheRead: 9,
+      cacheWrite: 12,
+      cost: 15,
+    });
+  });
+
+  it.each([
+    ["recorded", false],
+    ["empty", false],
+    ["stale", true],
+    ["aborted", true],
+  ] as const)("after a failed run and one that was %s, still tell of the failure: %s", (outcome, still) => {
+    const s = schedule(settings);
+    s.tell(finished("observer-1", "observer", "failed", null));
+    const failure = { kind: "other", message: "test", at: "2026-01-15T14:30:00.000Z" };
+    expect(s.engine.state.workers.observer.failure).toEqual(failure);
+    s.tell(finished("observer-2", "observer", outcome, null));
+    expect(s.engine.state.workers.observer.failure).toEqual(still ? failure : null);
+  });
+
+  it("tell of a compaction's failure, and when, until one succeeds; that the agent was busy is none", () => {
+    const s = schedule(settings);
+    const failed = () => s.engine.state.compactionFailure;
+    s.tell({ type: "compaction.failed", failure: { kind: "refused", message: "no" } });
+    expect(failed()).toEqual({ kind: "refused", message: "no", at: "2026-01-15T14:30:00.000Z" });
+    s.tell({ type: "compaction.failed", failure: { kind: AGENT_BUSY, message: "busy" } });
+    expect(failed()?.kind).toBe("refused");
+    s.tell({ type: "compaction.finished", folded: true });
+    expect(failed()).toBeNull();
+  });
+});

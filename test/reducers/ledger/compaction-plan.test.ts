@@ -1,0 +1,115 @@
+import { describe, expect, it } from "vitest";
+import { idAt } from "../../../src/reducers/branch.ts";
+import type { EntryFact, EntryKind } from "../../../src/reducers/entries/entry-fact.ts";
+import { planCut, unobservedTail } from "../../../src/reducers/ledger/compaction-plan.ts";
+import { sessionOf } from "../../../src/reducers/session.ts";
+
+/** A branch of entries of 100 tokens each; `observed` names the last one that observations cover. */
+function session(kinds: EntryKind[], { observed, cut }: { observed?: number; cut?: number } = {}) {
+  const facts: EntryFact[] = kinds.map((kind, n) => {
+    const source = kind !== "other" && { source: true as const };
+    return { id: `e${n}`, kind, tokens: 100, ...source };
+  });
+  if (observed !== undefined) {
+    const ledger = { type: "observations", coversUpToId: `e${observed}`, records: [] } as const;
+    facts.push({ id: "o", kind: "ledger", tokens: 0, ledger: { ...ledger, records: [] } });
+  }
+  if (cut !== undefined) {
+    const compaction = { firstKeptEntryId: `e${cut}`, folded: false, fullFold: false };
+    facts.push({ id: "c", kind: "compaction", tokens: 0, compaction });
+  }
+  return sessionOf(facts);
+}
+
+function tail(...given: Parameters<typeof session>) {
+  const { branch, ledger } = session(...given);
+  return unobservedTail(branch, ledger);
+}
+
+/** From which entry a fold keeps when Pi proposes `proposed`. */
+function kept(
+  kinds: EntryKind[],
+  { proposed, gap, ...given }: { proposed: string; gap: number; observed?: number; cut?: number },
+) {
+  const { branch, ledger } = session(kinds, given);
+  const plan = planCut(branch, ledger, proposed, {
+    compactionGapMaxTokens: gap,
+    observationsPoolMaxTokens: 1000,
+    foldPolicy: "pressure",
+  });
+  if (plan.cut < branch.length) expect(plan.firstKeptEntryId).toBe(idAt(branch, plan.cut));
+  return plan.firstKeptEntryId;
+}
+
+describe("the unobserved tail", () => {
+  it("is nothing when all is observed", () => {
+    expect(tail(["user", "assistant"], { observed: 1 })).toEqual({ tokens: 0, splitsBatch: false });
+    expect(tail([])).toEqual({ tokens: 0, splitsBatch: false });
+  });
+
+  it("begins with the first unobserved entry where a cut may stand before it", () => {
+    expect(tail(["user", "assistant", "user"])).toEqual({ tokens: 300, splitsBatch: false });
+    expect(tail(["user", "assistant", "user"], { observed: 0 })).toEqual({ tokens: 200, splitsBatch: false });
+  });
+
+  it("begins with the call when a batch of tool results is observed in part", () => {
+    const batch: EntryKind[] = ["user", "assistant", "toolResult", "toolResult", "assistant"];
+    expect(tail(batch, { observed: 2 })).toEqual({ tokens: 400, splitsBatch: true });
+    expect(tail(batch, { observed: 3 })).toEqual({ tokens: 100, splitsBatch: false });
+  });
+
+  it("does not reach behind an earlier compaction", () => {
+    expect(tail(["user", "assistant", "user"], { cut: 2 })).toEqual({ tokens: 100, splitsBatch: false });
+    const results: EntryKind[] = ["assistant", "toolResult", "toolResult"];
+    expect(tail(results, { observed: 1, cut: 1 })).toEqual({ tokens: Infinity, splitsBatch: false });
+  });
+});
+
+describe("a fold", () => {
+  const talk: EntryKind[] = ["user", "assistant", "user", "assistant", "user"];
+
+  it("keeps from where Pi proposes when all before that is observed", () => {
+    expect(kept(talk, { proposed: "e3", gap: 1000, observed: 2 })).toBe("e3");
+    expect(kept(talk, { proposed: "e3", gap: 1000, observed: 4 })).toBe("e3");
+    expect(kept(talk, { proposed: "e1", gap: 1000, observed: 2 })).toBe("e1");
+  });
+
+  it("keeps what is unobserved before that too, if it is no more than the gap allows", () => {
+    expect(kept(talk, { proposed: "e3", gap: 200, observed: 0 })).toBe("e1");
+    expect(kept(talk, { proposed: "e3", gap: 199, observed: 0 })).toBe("e3");
+    expect(kept(talk, { proposed: "e3", gap: 300 })).toBe("e0");
+  });
+
+  it("keeps it also when Pi would keep nothing at all", () => {
+    expect(kept(talk, { proposed: "gone", gap: 200, observed: 2 })).toBe("e3");
+    expect(kept(talk, { proposed: "gone", gap: 199, observed: 2 })).toBe("gone");
+  });
+
+  it("does not bring back what an earlier compaction has cut", () => {
+    expect(kept(talk, { proposed: "e4", gap: 1000, cut: 2 })).toBe("e2");
+  });
+
+  it("keeps a tool result with its call, and the whole batch of one that is unobserved", () => {
+    const batch: EntryKind[] = ["user", "assistant", "toolResult", "toolResult", "assistant"];
+    expect(kept(batch, { proposed: "e3", gap: 200, observed: 4 })).toBe("e1");
+    expect(kept(batch, { proposed: "e3", gap: 199, observed: 4 })).toBe("e3");
+    expect(kept(batch, { proposed: "e4", gap: 300, observed: 2 })).toBe("e1");
+    expect(kept(batch, { proposed: "e4", gap: 299, observed: 2 })).toBe("e4");
+    // What is unobserved does not fit, the call of the proposed result does.
+    expect(kept(["user", ...batch], { proposed: "e4", gap: 200 })).toBe("e2");
+  });
+
+  it("looks behind whatever stands between a call and its result", () => {
+    const noted: EntryKind[] = ["user", "assistant", "toolResult", "other", "toolResult", "assistant"];
+    expect(kept(noted, { proposed: "e3", gap: 1000, observed: 5 })).toBe("e1");
+    const steered: EntryKind[] = ["user", "assistant", "user", "toolResult"];
+    expect(kept(steered, { proposed: "e2", gap: 1000, observed: 3 })).toBe("e1");
+    // A note after the last result separates nothing.
+    expect(kept([...steered, "other", "user"], { proposed: "e4", gap: 1000, observed: 5 })).toBe("e4");
+  });
+
+  it("leaves the cut where Pi proposes when no cut may stand before what is unobserved", () => {
+    expect(kept(["toolResult", "user"], { proposed: "e1", gap: 1000 })).toBe("e1");
+    expect(kept(["toolResult", "other", "user"], { proposed: "e1", gap: 1000 })).toBe("e1");
+  });
+});

@@ -1,0 +1,285 @@
+import { describe, expect, it } from "vitest";
+import type { EntryFact } from "../../../src/reducers/entries/entry-fact.ts";
+import { NOT_DROPPED } from "../../../src/reducers/ledger/ledger.ts";
+import {
+  coverageTiers,
+  isActive,
+  isPoolOverTarget,
+  maximumDrops,
+} from "../../../src/reducers/ledger/pool.ts";
+import { recordsOf } from "../../../src/reducers/ledger/record-log.ts";
+import {
+  clocksOfSession,
+  emptySession,
+  extendSession,
+  firstUnobserved,
+  hasUnreflectedCoverage,
+  sessionOf,
+} from "../../../src/reducers/session.ts";
+import { DEFAULT_SETTINGS } from "../../../src/reducers/settings.ts";
+import { ledgerEntry } from "../../support/schedule.ts";
+
+const say = (id: string, tokens = 100): EntryFact => ({ id, kind: "user", tokens, source: true });
+const TALK = ["e0", "e1", "e2", "e3"].map((id) => say(id));
+
+/** Observations `a:10` of 10 tokens each, that cite an entry: `a:10@e1`. */
+function observed(id: string, coversUpToId: string, ...records: string[]): EntryFact {
+  return ledgerEntry(id, {
+    type: "observations",
+    coversUpToId,
+    records: records.map((record, index) => {
+      const [name = "", tokens = "", source = coversUpToId] = record.split(/[:@]/);
+      return { id: name, tokens: Number(tokens), relevance: "high", sources: source.split("+"), index };
+    }),
+  });
+}
+
+function reflected(id: string, coversUpToId: string, ...records: string[]): EntryFact {
+  return ledgerEntry(id, {
+    type: "reflections",
+    coversUpToId,
+    records: records.map((record, index) => {
+      const [name = "", tokens = "", supports = ""] = record.split(/[:@]/);
+      return { id: name, tokens: Number(tokens), supports: supports.split("+"), index };
+    }),
+  });
+}
+
+function dropped(id: string, coversUpToId: string, ...observationIds: string[]): EntryFact {
+  return ledgerEntry(id, { type: "drops", coversUpToId, observationIds });
+}
+
+const compacted = (id: string, firstKeptEntryId: string, folded = true, fullFold = false): EntryFact => ({
+  id,
+  kind: "compaction",
+  tokens: 0,
+  compaction: { firstKeptEntryId, folded, fullFold },
+});
+
+/** The session of these facts after the talk: folded at once, and one by one, which comes to the same. */
+function fold(...facts: EntryFact[]) {
+  const all = [...TALK, ...facts];
+  const cold = sessionOf(all);
+  let live = emptySession();
+  for (const fact of all) live = extendSession(live, [fact]);
+  expect(clocksOfSession(live)).toEqual(clocksOfSession(cold));
+  expect({ ...live.ledger, counts: cold.ledger.counts }).toMatchObject({
+    watermarks: cold.ledger.watermarks,
+    activeTokens: cold.ledger.activeTokens,
+    dropLog: cold.ledger.dropLog,
+    ignored: cold.ledger.ignored,
+  });
+  return live;
+}
+
+describe("an observation", () => {
+  it("is kept with its first source, its coverage and where its text is", () => {
+    const { ledger } = fold(observed("o1", "e2", "a:10@e2+e1", "b:20@gone", "c:5@e0+gone+e1"));
+    expect(recordsOf(ledger.observations)).toEqual([
+      { id: "a", tokens: 10, relevance: "high", firstSource: 1, covers: 2, entry: 4, index: 0 },
+      { id: "b", tokens: 20, relevance: "high", firstSource: -1, covers: 2, entry: 4, index: 1 },
+      { id: "c", tokens: 5, relevance: "high", firstSource: 0, covers: 2, entry: 4, index: 2 },
+    ]);
+    expect(ledger.counts).toEqual({ observations: 3, reflections: 0, active: 3, dropped: 0 });
+    expect(ledger.activeTokens).toBe(35);
+    expect(ledger.watermarks).toEqual({ observe: 2, reflect: -1, drop: -1 });
+  });
+
+  it("counts once: the first record of an id wins, in a batch and in a later one", () => {
+    const { ledger } = fold(observed("o1", "e1", "a:10", "a:11"), observed("o2", "e2", "a:12", "b:1"));
+    expect(recordsOf(ledger.observations).map(({ id, tokens }) => [id, tokens])).toEqual([
+      ["a", 10],
+      ["b", 1],
+    ]);
+    expect(ledger.activeTokens).toBe(11);
+    expect(ledger.counts).toMatchObject({ observations: 2, active: 2 });
+  });
+
+  it("never moves coverage back", () => {
+    expect(fold(observed("o1", "e2"), observed("o2", "e0")).ledger.watermarks.observe).toBe(2);
+    expect(fold(reflected("r1", "e2"), reflected("r2", "e0")).ledger.watermarks.reflect).toBe(2);
+    expect(fold(dropped("d1", "e2"), dropped("d2", "e0")).ledger.watermarks.drop).toBe(2);
+  });
+});
+
+describe("a reflection", () => {
+  it("counts once, with its tokens", () => {
+    const { ledger } = fold(reflected("r1", "e1", "r:10", "s:5"), reflected("r2", "e2", "r:7", "t:1"));
+    expect(recordsOf(ledger.reflections).map(({ id }) => id)).toEqual(["r", "s", "t"]);
+    expect(ledger.reflectionTokens).toBe(16);
+    expect(ledger.counts.reflections).toBe(3);
+  });
+});
+
+describe("a drop", () => {
+  it("takes its observation out of the pool, once, and stands with its earliest marker", () => {
+    const base = [observed("o1", "e2", "a:10", "b:20")];
+    const once = fold(...base, dropped("d1", "e2", "a"));
+    expect(once.ledger).toMatchObject({ activeTokens: 20, dropLog: [[2, NOT_DROPPED]] });
+    expect(once.ledger.counts).toMatchObject({ active: 1, dropped: 1 });
+    const again = fold(...base, dropped("d1", "e2", "a"), dropped("d2", "e1", "a"), dropped("d3", "e3", "a"));
+    expect(again.ledger).toMatchObject({ activeTokens: 20, dropLog: [[1, NOT_DROPPED]] });
+    expect(again.ledger.counts).toMatchObject({ active: 1, dropped: 1 });
+    expect(["a", "b", "c"].map((id) => isActive(again.ledger, id))).toEqual([false, true, false]);
+  });
+
+  it("that came before its observation waits for it, with its earliest marker", () => {
+    const { ledger } = fold(
+      dropped("d1", "e2", "a"),
+      dropped("d2", "e1", "a"),
+      dropped("d3", "e3", "a"),
+      observed("o1", "e3", "a:10", "b:20"),
+    );
+    expect(recordsOf(ledger.tombstones)).toEqual([{ id: "a", covers: 1 }]);
+    expect(ledger.dropLog).toEqual([[1, NOT_DROPPED]]);
+    expect(ledger).toMatchObject({ activeTokens: 20, counts: { observations: 2, active: 1, dropped: 1 } });
+  });
+
+  it("of more than a chunk of observations marks the very ones that were dropped", () => {
+    const names = Array.from({ length: 150 }, (_, n) => `o${n}`);
+    const { ledger } = fold(
+      observed("x", "e1", ...names.slice(0, 70).map((name) => `${name}:1`)),
+      observed("y", "e1", ...names.slice(70).map((name) => `${name}:1`)),
+      dropped("d", "e1", "o0", "o63", "o64", "o149"),
+    );
+    expect(names.filter((name) => !isActive(ledger, name))).toEqual(["o0", "o63", "o64", "o149"]);
+    expect(ledger.dropLog.map(({ length }) => length)).toEqual([64, 64, 22]);
+  });
+});
+
+describe("a record that is not valid", () => {
+  it.each([
+    ["is not on the branch", "gone"],
+    ["is the entry itself", "o1"],
+    ["comes later", "later"],
+  ])("is left out of memory, but can be recalled, when its marker %s", (_case, marker) => {
+    const facts = [
+      observed("o1", marker, "a:10", "b:1"),
+      say("later"),
+      reflected("r1", "gone", "r:1", "a:1"),
+    ];
+    const { ledger } = fold(...facts, dropped("d1", "gone", "a"));
+    expect(ledger.counts).toEqual({ observations: 0, reflections: 0, active: 0, dropped: 0 });
+    expect(recordsOf(ledger.dangling)).toEqual([
+      { id: "a", kind: "observation", entry: 4, index: 0 },
+      { id: "b", kind: "observation", entry: 4, index: 1 },
+      { id: "r", kind: "reflection", entry: 6, index: 0 },
+    ]);
+    expect(ledger.ignored).toEqual({ malformed: 0, dangling: 3, v2: 0 });
+    expect(ledger.watermarks).toEqual({ observe: -1, reflect: -1, drop: -1 });
+  });
+
+  it("is counted, and the latest five entries are named", () => {
+    const odd = [1, 2, 3, 4, 5, 6].map(
+      (n): EntryFact => ({ id: `x${n}`, kind: "ledger", tokens: 0, ignored: { reason: "v2", records: n } }),
+    );
+    const { ledger } = fold(...odd);
+    expect(ledger.ignored.v2).toBe(21);
+    expect(ledger.ignoredEntries.map(({ id }) => id)).toEqual(["x2", "x3", "x4", "x5", "x6"]);
+  });
+});
+
+describe("a compaction", () => {
+  it("is known by where it cut; only ours is visible memory, and only a full fold moves the boundary", () => {
+    const ours = fold(compacted("c1", "e1", true, true), compacted("c2", "e2"), compacted("c3", "e3", false));
+    expect(ours.ledger).toMatchObject({
+      compactions: 3,
+      latestCompaction: { entry: 6, cut: 3, folded: false },
+      latestFolded: { entry: 5, cut: 2, folded: true },
+      fullFoldBoundary: 1,
+    });
+    expect(fold(compacted("c1", "e1", false, true)).ledger).toMatchObject({
+      latestFolded: null,
+      fullFoldBoundary: -1,
+    });
+  });
+
+  it("that keeps nothing cut at itself", () => {
+    expect(fold(compacted("c1", "gone")).ledger.latestCompaction?.cut).toBe(4);
+  });
+});
+
+describe("the clocks", () => {
+  it("count from each coverage, from the cut inclusively, and from the compaction", () => {
+    const session = fold(
+      observed("o1", "e2"),
+      reflected("r1", "e1"),
+      dropped("d1", "e0"),
+      compacted("c1", "e3"),
+      say("e9", 7),
+    );
+    expect(clocksOfSession(session)).toEqual({
+      observe: 107,
+      reflect: 207,
+      drop: 307,
+      compact: 107,
+      sinceCompaction: 7,
+    });
+  });
+
+  it("count everything while nothing was covered or cut", () => {
+    expect(clocksOfSession(fold())).toEqual({
+      observe: 400,
+      reflect: 400,
+      drop: 400,
+      compact: 400,
+      sinceCompaction: 400,
+    });
+  });
+});
+
+describe("the next observer run", () => {
+  const session = fold(observed("o1", "e0"), say("e9"));
+
+  it("reads from behind the coverage, an empty range with it while both fit", () => {
+    expect(firstUnobserved(session, 1000, null)).toBe(1);
+    expect(firstUnobserved(session, 400, "e2")).toBe(1);
+  });
+
+  it("reads behind an empty range that would not fit", () => {
+    expect(firstUnobserved(session, 399, "e2")).toBe(3);
+    expect(firstUnobserved(session, 399, "gone")).toBe(1);
+    expect(firstUnobserved(session, 10, "e0")).toBe(1);
+  });
+
+  it("has nothing to read when all is covered", () => {
+    expect(firstUnobserved(fold(observed("o1", "e3")), 1000, null)).toBe(-1);
+  });
+});
+
+describe("the reflector", () => {
+  it("has work once an observation covers what no reflection does", () => {
+    expect(hasUnreflectedCoverage(fold())).toBe(false);
+    expect(hasUnreflectedCoverage(fold(observed("o1", "e1")))).toBe(true);
+    expect(hasUnreflectedCoverage(fold(observed("o1", "e1"), reflected("r1", "e1")))).toBe(false);
+  });
+});
+
+describe("the pool", () => {
+  const settings = { ...DEFAULT_SETTINGS, observationsPoolTargetTokens: 100 };
+
+  it("is over its target above it, and the dropper may take what is over, as average observations", () => {
+    const { ledger } = fold(observed("o1", "e1", "a:60", "b:40"));
+    expect([isPoolOverTarget(ledger, settings), maximumDrops(ledger, settings)]).toEqual([false, 0]);
+    const more = fold(observed("o1", "e1", "a:60", "b:40", "c:50")).ledger;
+    expect([isPoolOverTarget(more, settings), maximumDrops(more, settings)]).toEqual([true, 1]);
+    const most = fold(observed("o1", "e1", "a:60", "b:40", "c:51")).ledger;
+    expect(maximumDrops(most, settings)).toBe(2);
+    expect(maximumDrops(most, { ...settings, observationsPoolTargetTokens: 0 })).toBe(3);
+    expect(maximumDrops(fold().ledger, { ...settings, observationsPoolTargetTokens: -1 })).toBe(0);
+  });
+
+  it("tells how well reflections preserve each active observation", () => {
+    const { ledger } = fold(
+      observed("o1", "e1", "a:1", "b:1", "c:1", "d:1", "gone:1"),
+      reflected("r1", "e1", "r:1@b+c+d", "s:1@c+d", "t:1@d"),
+      dropped("d1", "e1", "gone"),
+    );
+    expect([...coverageTiers(ledger)]).toEqual([
+      ["a", "none"],
+      ["b", "partial"],
+      ["c", "strong"],
+      ["d", "strong"],
+    ]);
+  });
+});

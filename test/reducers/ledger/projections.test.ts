@@ -1,0 +1,137 @@
+import { describe, expect, it } from "vitest";
+import type { EntryFact } from "../../../src/reducers/entries/entry-fact.ts";
+import {
+  CUT_EVERYTHING,
+  diffProjections,
+  isVisibleMemoryStale,
+  selectedObservations,
+  selectedReflections,
+  selectForCompaction,
+  selectFull,
+  visibleMemory,
+} from "../../../src/reducers/ledger/projections.ts";
+import { sessionOf } from "../../../src/reducers/session.ts";
+import { fact, ledgerEntry } from "../../support/schedule.ts";
+
+const TALK = ["e0", "e1", "e2", "e3", "e4"].map((id) => fact(id, 100));
+const observed = (coversUpToId: string, ...records: [id: string, tokens: number, source: string][]) =>
+  ledgerEntry(`o-${coversUpToId}`, {
+    type: "observations",
+    coversUpToId,
+    records: records.map(([id, tokens, source], index) => ({
+      ...{ id, tokens, relevance: "high" as const, index },
+      sources: source === "" ? [] : [source],
+    })),
+  });
+const reflected = (id: string, coversUpToId: string) =>
+  ledgerEntry(`r-${coversUpToId}`, {
+    type: "reflections",
+    coversUpToId,
+    records: [{ id, tokens: 10, supports: [], index: 0 }],
+  });
+const dropped = (id: string, coversUpToId: string) =>
+  ledgerEntry(`d-${coversUpToId}`, { type: "drops", coversUpToId, observationIds: [id] });
+const compaction = (id: string, firstKeptEntryId: string, folded: boolean, fullFold = false): EntryFact => ({
+  ...{ id, kind: "compaction", tokens: 0 },
+  compaction: { firstKeptEntryId, folded, fullFold },
+});
+
+const ids = (list: readonly { id: string }[]) => list.map(({ id }) => id).join("");
+
+describe("a selection", () => {
+  const facts = [
+    ...TALK,
+    observed("e1", ["a", 10, "e0"]),
+    observed("e4", ["b", 10, "e1"], ["c", 10, "e3"], ["d", 10, ""]),
+  ];
+  const { ledger: memory } = sessionOf(facts);
+  const pressure = { observationsPoolMaxTokens: 1000, foldPolicy: "pressure" } as const;
+  const selected = (cut: number, settings = pressure) =>
+    ids(selectedObservations(selectForCompaction(memory, cut, settings)));
+
+  it("of full memory is all of it", () => {
+    expect(ids(selectedObservations(selectFull(memory)))).toBe("abcd");
+    expect(ids(selectedObservations(selectFull(sessionOf([]).ledger)))).toBe("");
+  });
+
+  it("for a compaction is what lies before the cut, of a batch across it by the earliest source", () => {
+    expect([0, 1, 2, 3, 4, 5].map((cut) => selected(cut))).toEqual(["", "a", "ab", "ab", "abc", "abcd"]);
+    expect(selected(CUT_EVERYTHING)).toBe("abcd");
+  });
+
+  it("is folded anew from the very pool on that is the maximum, and always if that is the policy", () => {
+    const fullFold = (maximum: number, foldPolicy: "pressure" | "always" = "pressure") =>
+      selectForCompaction(memory, 2, { observationsPoolMaxTokens: maximum, foldPolicy }).fullFold;
+    // Two observations of ten tokens lie before the cut.
+    expect([19, 20, 21].map((maximum) => fullFold(maximum))).toEqual([true, true, false]);
+    expect(fullFold(1000, "always")).toBe(true);
+    const nothing = { observationsPoolMaxTokens: 0, foldPolicy: "pressure" } as const;
+    expect(selectForCompaction(sessionOf([]).ledger, 0, nothing).fullFold).toBe(true);
+  });
+
+  it("heeds reflections and drops as of the last full fold, until it is folded anew", () => {
+    const early = [
+      ...TALK,
+      observed("e2", ["a", 10, "e0"], ["b", 10, "e1"]),
+      reflected("r", "e0"),
+      dropped("a", "e0"),
+    ];
+    const late = [compaction("c", "e2", true, true), reflected("s", "e3"), dropped("b", "e3")];
+    const { ledger: later } = sessionOf([...early, ...late]);
+    const normal = selectForCompaction(later, 5, pressure);
+    const anew = selectForCompaction(later, 5, { ...pressure, foldPolicy: "always" });
+    expect(
+      [normal, anew].map((one) => [
+        ids(selectedObservations(one)),
+        ids(selectedReflections(one)),
+        one.fullFold,
+      ]),
+    ).toEqual([
+      ["b", "r", false],
+      ["", "rs", true],
+    ]);
+  });
+});
+
+describe("visible memory", () => {
+  const stale = (...facts: EntryFact[]) => isVisibleMemoryStale(sessionOf([...TALK, ...facts]).ledger);
+
+  it("is none before the first compaction of ours, whatever else was compacted", () => {
+    for (const facts of [TALK, [...TALK, compaction("c", "e1", false)]]) {
+      const { branch, ledger: memory } = sessionOf(facts);
+      const anything = () => ({ type: "compaction", id: "c", parentId: null, timestamp: "" });
+      expect(visibleMemory(branch, memory, anything)).toEqual({ observations: [], reflections: [] });
+    }
+  });
+
+  it("is stale once a compaction that was not ours came after it", () => {
+    const [ours, theirs] = [compaction("c", "e1", true), compaction("d", "e2", false)];
+    expect(stale()).toBe(false);
+    expect(stale(theirs)).toBe(false);
+    expect(stale(ours)).toBe(false);
+    expect(stale(ours, theirs)).toBe(true);
+    expect(stale(theirs, ours)).toBe(false);
+  });
+
+  it("drifts from full memory by what is to appear and what is to leave", () => {
+    const observation = (id: string) => ({
+      ...{ id, content: "", timestamp: "" },
+      relevance: "low" as const,
+      sourceEntryIds: [],
+      tokenCount: 0,
+    });
+    const reflection = (id: string) => ({ id, content: "", supportingObservationIds: [], tokenCount: 0 });
+    const projection = (observations: string, reflections: string) => ({
+      observations: [...observations].map(observation),
+      reflections: [...reflections].map(reflection),
+    });
+    const drift = diffProjections(projection("abc", "rs"), projection("bcd", "st"));
+    expect(Object.values(drift).map(ids)).toEqual(["d", "a", "t", "r"]);
+    expect(Object.keys(drift)).toEqual([
+      "observationsToAppear",
+      "observationsToLeave",
+      "reflectionsToAppear",
+      "reflectionsToLeave",
+    ]);
+  });
+});

@@ -1,0 +1,241 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { EntryLike } from "../../../src/reducers/entries/entry.ts";
+import { estimateTextTokens } from "../../../src/reducers/entries/tokens.ts";
+import { recallFrom, renderRecall } from "../../../src/reducers/ledger/recall.ts";
+import type { Observation, Reflection } from "../../../src/reducers/ledger/records.ts";
+import { sessionOfEntries } from "../../../src/reducers/session-of-entries.ts";
+
+const AT = new Date(2026, 0, 15, 14, 30).toISOString();
+const WHEN = "2026-01-15 14:30";
+
+const entry = (id: string, type: string, fields: object): EntryLike => ({
+  ...{ id, parentId: null, timestamp: AT, type },
+  ...fields,
+});
+const user = (id: string, content: string) => entry(id, "message", { message: { role: "user", content } });
+const custom = (id: string, kind: string, data: object) =>
+  entry(id, "custom", { customType: `om.${kind}`, data });
+let edits = 0;
+const edit = (targetId: string, replacement: unknown) =>
+  entry(`edit-${++edits}`, "context_edit", { targetId, replacement });
+
+const observation = (id: string, ...sourceEntryIds: string[]): Observation => ({
+  ...{ id, content: `content of ${id}`, timestamp: WHEN, relevance: "high", tokenCount: 5 },
+  sourceEntryIds,
+});
+const reflection = (id: string, ...supportingObservationIds: string[]): Reflection => ({
+  ...{ id, content: `meaning of ${id}`, tokenCount: 5 },
+  supportingObservationIds,
+});
+const observed = (id: string, coversUpToId: string, ...observations: Observation[]) =>
+  custom(id, "observations.recorded", { observations, coversUpToId });
+const reflected = (id: string, coversUpToId: string, ...reflections: Reflection[]) =>
+  custom(id, "reflections.recorded", { reflections, coversUpToId });
+const dropped = (id: string, coversUpToId: string, ...observationIds: string[]) =>
+  custom(id, "observations.dropped", { observationIds, coversUpToId });
+
+const [A, B, C, R] = ["aaaaaaaaaaaa", "bbbbbbbbbbbb", "cccccccccccc", "999999999999"] as const;
+const line = (id: string) => `[${id}] ${WHEN} [high] content of ${id}`;
+
+/** What the agent is told about an id. */
+function told(entries: readonly EntryLike[], id: string): string {
+  const { session, lookup } = sessionOfEntries(entries);
+  return renderRecall(recallFrom(session, lookup, id)).text;
+}
+
+describe("recalling an observation", () => {
+  const talk = [user("e1", "Hello."), user("e2", "Again.")];
+
+  it("shows it with the exact words that it was made from", () => {
+    expect(told([...talk, observed("o", "e2", observation(A, "e1", "e2"))], A)).toBe(
+      `Observation (active)\n${line(A)}\n\nSource e1\n[User @ ${WHEN}]\nHello.\n\nSource e2\n[User @ ${WHEN}]\nAgain.`,
+    );
+  });
+
+  it("says when it was dropped, when its range is not here, and when it cites nothing", () => {
+    const gone = [...talk, observed("o", "e2", observation(A)), dropped("d", "e2", A)];
+    expect(told(gone, A)).toBe(
+      `Observation (dropped from active memory)\n${line(A)}\n\nIt cites no source entries.`,
+    );
+    expect(told([...talk, observed("o", "elsewhere", observation(A))], A)).toMatch(
+      /^Observation \(not part of this branch's memory: the range it covers is on another branch\)\n/,
+    );
+  });
+
+  it("says what has become of a source", () => {
+    const entries = [
+      ...[user("e1", "Hello."), user("e2", "Long."), user("e3", "Wrong.")],
+      ...[edit("e2", { content: "Shorter." }), edit("e3", null), entry("label", "label", {})],
+      observed("o", "e3", observation(A, "e1", "e2", "e3", "label", "gone")),
+    ];
+    expect(told(entries, A).split("\n\n").slice(1)).toEqual([
+      `Source e1\n[User @ ${WHEN}]\nHello.`,
+      `Source e2\n[User @ ${WHEN}]\nLong.`,
+      `Source e2, as Pi has shown it to the agent since it replaced the content\n[User @ ${WHEN}]\nShorter.`,
+      `Source e3 (an attempt that Pi has since taken out of the conversation)\n[User @ ${WHEN}]\nWrong.`,
+      "Source label is not part of the conversation, so it is no evidence.",
+      "Source gone is not on this branch: it may belong to another branch, or the session file lost it.",
+    ]);
+  });
+
+  it("takes a source on another branch for missing, though the session file has it", () => {
+    const entries = [...talk, observed("o", "e2", observation(A, "e1", "elsewhere"))];
+    const { session, lookup } = sessionOfEntries(entries);
+    const everywhere = (id: string) => (id === "elsewhere" ? user(id, "Not here.") : lookup(id));
+    const { observation: recalled } = recallFrom(session, everywhere, A);
+    expect(recalled?.sources.map(({ status }) => status)).toEqual(["found", "missing"]);
+  });
+
+  it("shows the latest replacement of several, and none that says the same or is of another entry", () => {
+    const entries = [user("e0", "First."), user("e1", "Hello."), observed("o", "e1", observation(A, "e1"))];
+    const replaced = (...edits: EntryLike[]) =>
+      told([...entries, ...edits], A).split("replaced the content\n")[1];
+    const says = (content: string, target = "e1") => edit(target, { content });
+    expect(replaced(says("One."), says("Two."))).toBe(`[User @ ${WHEN}]\nTwo.`);
+    expect(replaced(says("One."), says("Two.", "e0"))).toBe(`[User @ ${WHEN}]\nOne.`);
+    expect(replaced(says("Hello."))).toBeUndefined();
+    expect(replaced(says("Two.", "e0"))).toBeUndefined();
+    expect(replaced()).toBeUndefined();
+  });
+});
+
+describe("recalling a reflection", () => {
+  const memory = [user("e1", "Hello."), observed("o", "e1", observation(A, "e1"), observation(B))];
+
+  it("shows what it rests on, and what of that is not here", () => {
+    expect(told([...memory, reflected("r", "e1", reflection(R, A, C, B, "dddddddddddd"))], R)).toBe(
+      [
+        `Reflection\n[${R}] meaning of ${R}`,
+        "It rests on 2 observations:",
+        `Observation (active)\n${line(A)}`,
+        `Source e1\n[User @ ${WHEN}]\nHello.`,
+        `Observation (active)\n${line(B)}`,
+        "It cites no source entries.",
+        `Cited but not on this branch: ${C}, dddddddddddd`,
+      ].join("\n\n"),
+    );
+    expect(told([...memory, reflected("r", "e1", reflection(R, B))], R)).toBe(
+      `Reflection\n[${R}] meaning of ${R}\n\nIt rests on 1 observation:\n\nObservation (active)\n${line(B)}\n\nIt cites no source entries.`,
+    );
+  });
+
+  it("says when nothing that it rests on is here", () => {
+    expect(told([...memory, reflected("r", "e1", reflection(R))], R)).toBe(
+      `Reflection\n[${R}] meaning of ${R}\n\nNone of its supporting observations is on this branch.`,
+    );
+  });
+
+  it("finds one whose range is not on this branch", () => {
+    expect(told([...memory, reflected("r", "elsewhere", reflection(R, A))], R)).toContain(
+      `[${R}] meaning of`,
+    );
+  });
+
+  it("shows both when an observation has the same id, in whatever way either is here", () => {
+    const both = `The id ${A} stands for an observation and for a reflection; both follow.\n\nObservation (`;
+    expect(told([...memory, reflected("r", "e1", reflection(A))], A)).toContain(both);
+    expect(told([...memory, reflected("r", "elsewhere", reflection(A))], A)).toContain(both);
+    const elsewhere = [
+      user("e1", "Hello."),
+      observed("o", "elsewhere", observation(A)),
+      reflected("r", "e1", reflection(A)),
+    ];
+    expect(told(elsewhere, A)).toContain(both);
+  });
+});
+
+describe("recalling an id that stands for nothing", () => {
+  it("says so, and where ids come from", () => {
+    expect(told([user("e1", "Hello.")], C)).toBe(
+      `No memory with the id ${C} on this branch. Ids are the 12 hex digits in brackets at the start of a memory line; memory recorded on another branch or in another session cannot be recalled here.`,
+    );
+  });
+
+  it("does not take a dangling record of one kind for one of the other", () => {
+    const entries = [
+      user("e1", "Hello."),
+      observed("o", "elsewhere", observation(A)),
+      reflected("r", "elsewhere", reflection(R)),
+    ];
+    const { session, lookup } = sessionOfEntries(entries);
+    expect(Object.keys(recallFrom(session, lookup, A))).toEqual(["id", "observation"]);
+    expect(Object.keys(recallFrom(session, lookup, R))).toEqual(["id", "reflection"]);
+  });
+});
+
+describe("the pages of a recall", () => {
+  const recalledOf = (text: string) => {
+    const { session, lookup } = sessionOfEntries([
+      user("e1", text),
+      observed("o", "e1", observation(A, "e1")),
+    ]);
+    return recallFrom(session, lookup, A);
+  };
+  const MARK = /\n\n\[Page (\d+) of (\d+)\. (.*)\]$/;
+
+  it("are one, without a word about pages, when it all fits", () => {
+    const { text, page, pages } = renderRecall(recalledOf("Hello."));
+    expect([page, pages]).toEqual([1, 1]);
+    expect(text).not.toContain("Page");
+    expect(renderRecall(recalledOf("Hello."), { page: 3 })).toEqual({ text, page: 1, pages: 1 });
+  });
+
+  it("say how to get the next, and which is the last", () => {
+    const recalled = recalledOf("One line of many.\n".repeat(100));
+    const all = renderRecall(recalled, { maxTokens: 100 });
+    expect(all.pages).toBeGreaterThan(3);
+    const markOf = (page: number) =>
+      MARK.exec(renderRecall(recalled, { maxTokens: 100, page }).text)?.slice(1);
+    expect(markOf(1)).toEqual([
+      "1",
+      `${all.pages}`,
+      `Call recall with { "id": "${A}", "page": 2 } for the next page.`,
+    ]);
+    expect(markOf(2)?.[2]).toBe(`Call recall with { "id": "${A}", "page": 3 } for the next page.`);
+    expect(markOf(all.pages)).toEqual([`${all.pages}`, `${all.pages}`, "This is the last page."]);
+    expect([markOf(0)?.[0], markOf(-5)?.[0], markOf(99)?.[0]]).toEqual(["1", "1", `${all.pages}`]);
+  });
+
+  it("break between lines, and keep each line whole", () => {
+    const recalled = recalledOf(Array.from({ length: 300 }, (_, n) => `line ${n} of the source`).join("\n"));
+    const { pages } = renderRecall(recalled, { maxTokens: 200 });
+    const lines = Array.from({ length: pages }, (_, n) =>
+      renderRecall(recalled, { maxTokens: 200, page: n + 1 })
+        .text.replace(MARK, "")
+        .split("\n"),
+    ).flat();
+    expect(lines.slice(-300)).toEqual(Array.from({ length: 300 }, (_, n) => `line ${n} of the source`));
+  });
+
+  it("hold everything once, in order and whole, and no more than they may, whatever the text", () => {
+    const text = fc.oneof(
+      fc.string({ maxLength: 3000, unit: "binary" }),
+      fc
+        .array(fc.constantFrom("a", "word ", "\n", "😀", "é", "x".repeat(70)), { maxLength: 400 })
+        .map((parts) => parts.join("")),
+    );
+    fc.assert(
+      fc.property(text, fc.integer({ min: 0, max: 300 }), (given, maxTokens) => {
+        const recalled = recalledOf(given);
+        const whole = renderRecall(recalled, { maxTokens: 1e9 }).text;
+        const { pages } = renderRecall(recalled, { maxTokens });
+        const shown = Array.from({ length: pages }, (_, n) =>
+          renderRecall(recalled, { maxTokens, page: n + 1 }),
+        );
+        const bodies = shown.map(({ text }) => (pages === 1 ? text : text.replace(MARK, "")));
+        const bare = (written: string) => written.replace(/\s+/g, "");
+        expect(bare(bodies.join(""))).toBe(bare(whole));
+        for (const body of bodies) {
+          expect(body.isWellFormed()).toBe(true);
+          // A piece has a thousand characters at the most, and one stands on each page whatever it costs.
+          const longest = Math.max(1, Math.min(1000, maxTokens >> 2));
+          if (body.length > longest + 1)
+            expect(estimateTextTokens(body)).toBeLessThanOrEqual(maxTokens + body.length / 20 + 5);
+        }
+        expect(shown.map(({ page }) => page)).toEqual(shown.map((_, n) => n + 1));
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,105 @@
+import { describe, expect, it } from "vitest";
+import { branchOf } from "../../../src/reducers/branch.ts";
+import type { EntryLike } from "../../../src/reducers/entries/entry.ts";
+import {
+  readFolded,
+  readObservation,
+  readReflection,
+  recordReader,
+} from "../../../src/reducers/ledger/record-text.ts";
+import type { Observation, Reflection } from "../../../src/reducers/ledger/records.ts";
+
+const observation = (id: string): Observation => ({
+  id,
+  content: `content of ${id}`,
+  timestamp: "2026-01-15 14:30",
+  relevance: "high",
+  sourceEntryIds: ["e1"],
+  tokenCount: 5,
+});
+const reflection: Reflection = {
+  id: "bbbbbbbbbbbb",
+  content: "Tests come first.",
+  supportingObservationIds: [],
+  tokenCount: 5,
+};
+const [a, b, c] = ["aaaaaaaaaaa1", "aaaaaaaaaaa2", "aaaaaaaaaaa3"].map(observation);
+
+const entry = (data: unknown): EntryLike => ({ type: "custom", id: "x", data }) as unknown as EntryLike;
+
+describe("reading records", () => {
+  const entries = [
+    entry({ observations: [a, b] }),
+    entry({ observations: [c] }),
+    entry({ reflections: [reflection] }),
+    entry({ observations: "none" }),
+    entry(undefined),
+  ];
+
+  it("finds each in its batch, batch after batch", () => {
+    const read = recordReader<Observation>("observations", (position) => entries[position]);
+    const places = [
+      { id: "aaaaaaaaaaa1", entry: 0, index: 0 },
+      { id: "aaaaaaaaaaa2", entry: 0, index: 1 },
+      { id: "aaaaaaaaaaa3", entry: 1, index: 0 },
+      { id: "aaaaaaaaaaa1", entry: 0, index: 0 },
+    ];
+    expect(places.map(read)).toEqual([a, b, c, a]);
+  });
+
+  it("looks the entry of a batch up once", () => {
+    const asked: number[] = [];
+    const read = recordReader<Observation>("observations", (position) => {
+      asked.push(position);
+      return entries[position];
+    });
+    for (const index of [0, 1, 0]) read({ id: "", entry: 0, index });
+    expect(asked).toEqual([0]);
+  });
+
+  it("gives nothing where another record stands, or none, or no list, or no entry", () => {
+    const read = recordReader<Observation>("observations", (position) => entries[position]);
+    expect(read({ id: "aaaaaaaaaaa1", entry: 0, index: 1 })).toBeUndefined();
+    expect(read({ id: "aaaaaaaaaaa1", entry: 0, index: 2 })).toBeUndefined();
+    for (const at of [2, 3, 4, 5]) expect(read({ id: "aaaaaaaaaaa1", entry: at, index: 0 })).toBeUndefined();
+  });
+
+  it("finds one record on a branch by its entry's id", () => {
+    const branch = branchOf([{ id: "x", kind: "ledger", tokens: 0 }]);
+    const lookup = (id: string) =>
+      id === "x" ? entry({ observations: [a], reflections: [reflection] }) : undefined;
+    expect(readObservation(branch, { id: "aaaaaaaaaaa1", entry: 0, index: 0 }, lookup)).toBe(a);
+    expect(readReflection(branch, { id: "bbbbbbbbbbbb", entry: 0, index: 0 }, lookup)).toBe(reflection);
+    const everywhere = () => entry({ observations: [a] });
+    expect(readObservation(branch, { id: "aaaaaaaaaaa1", entry: 0, index: 0 }, everywhere)).toBe(a);
+  });
+});
+
+describe("the memory in a compaction entry", () => {
+  const details = {
+    type: "om.folded",
+    version: 1,
+    fullFold: true,
+    observations: [a],
+    reflections: [reflection],
+  };
+  const read = (given: unknown) =>
+    readFolded({ type: "compaction", id: "c", details: given } as unknown as EntryLike);
+
+  it("is read as it was written", () => {
+    expect(read(details)).toEqual(details);
+    expect(read({ ...details, fullFold: false })).toEqual({ ...details, fullFold: false });
+  });
+
+  it("is none when the compaction is not one of ours, or of another version", () => {
+    expect(read({ ...details, type: "other" })).toBeUndefined();
+    expect(read({ ...details, version: 2 })).toBeUndefined();
+    expect(read(undefined)).toBeUndefined();
+    expect(readFolded(undefined)).toBeUndefined();
+  });
+
+  it("keeps what is good of what is damaged", () => {
+    const damaged = { ...details, fullFold: "yes", observations: [{ id: 1 }, a], reflections: "none" };
+    expect(read(damaged)).toEqual({ ...details, fullFold: false, observations: [a], reflections: [] });
+  });
+});

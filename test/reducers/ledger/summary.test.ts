@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import type { Observation, Reflection } from "../../../src/reducers/ledger/records.ts";
+import { renderObservation, renderReflection, renderSummary } from "../../../src/reducers/ledger/summary.ts";
+
+const observation = (id: string, relevance: Observation["relevance"], content: string): Observation => ({
+  id,
+  content,
+  timestamp: "2026-01-15 14:30",
+  relevance,
+  sourceEntryIds: ["e1"],
+  tokenCount: 5,
+});
+const reflection: Reflection = {
+  id: "bbbbbbbbbbbb",
+  content: "Tests come first here.",
+  supportingObservationIds: ["aaaaaaaaaaaa"],
+  tokenCount: 5,
+};
+const observations = [
+  observation("aaaaaaaaaaa1", "low", "Read the README."),
+  observation("aaaaaaaaaaa2", "medium", "Ran the tests."),
+  observation("aaaaaaaaaaa3", "high", "Found the leak."),
+  observation("aaaaaaaaaaa4", "critical", "Never push to main."),
+];
+
+const PREAMBLE = `\
+This is your memory of the earlier part of this session; the entries it was made from are no longer in view.
+Each line starts with an id in brackets. Call the \`recall\` tool with that id to read the exact original
+messages before you rely on a detail, repeat work, or contradict what stands here. Later lines supersede
+earlier ones.`;
+const REFLECTIONS = `
+
+## Reflections (what holds)
+
+[bbbbbbbbbbbb] Tests come first here.`;
+const OBSERVATIONS = `
+
+## Observations (what happened, oldest first)
+
+[aaaaaaaaaaa1] 2026-01-15 14:30 [low] Read the README.
+[aaaaaaaaaaa2] 2026-01-15 14:30 [medium] Ran the tests.
+[aaaaaaaaaaa3] 2026-01-15 14:30 [high] Found the leak.
+[aaaaaaaaaaa4] 2026-01-15 14:30 [critical] Never push to main.`;
+
+describe("a summary", () => {
+  it("introduces memory, then shows what holds, then what happened", () => {
+    expect(renderSummary({ observations, reflections: [reflection] })).toBe(
+      PREAMBLE + REFLECTIONS + OBSERVATIONS,
+    );
+  });
+
+  it("has no heading for what there is none of, and is nothing when memory is empty", () => {
+    expect(renderSummary({ observations, reflections: [] })).toBe(PREAMBLE + OBSERVATIONS);
+    expect(renderSummary({ observations: [], reflections: [reflection] })).toBe(PREAMBLE + REFLECTIONS);
+    expect(renderSummary({ observations: [], reflections: [] }, { entries: 3, tokens: 10 })).toBe("");
+  });
+
+  it("owns up to what no observer has read", () => {
+    const unobserved = (entries: number) =>
+      renderSummary({ observations, reflections: [] }, { entries, tokens: 1200 });
+    expect(unobserved(2)).toBe(
+      `${PREAMBLE}${OBSERVATIONS}
+
+## Not in this memory
+
+2 entries (about 1200 tokens) of the earlier conversation had not been observed when it was compacted. Nothing above tells what they hold, and they are not shown below; later memory will cover them.`,
+    );
+    expect(unobserved(1)).toContain("\n1 entry (about 1200 tokens) of");
+  });
+
+  it("shows single records the same way", () => {
+    const [, , third] = observations.map(renderObservation);
+    expect(third).toBe("[aaaaaaaaaaa3] 2026-01-15 14:30 [high] Found the leak.");
+    expect(renderReflection(reflection)).toBe("[bbbbbbbbbbbb] Tests come first here.");
+  });
+});
