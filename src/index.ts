@@ -34,7 +34,7 @@ export {
   type Transition,
 } from "./machines/engine.ts";
 export { compactionLane } from "./machines/lanes/compaction-lane.ts";
-export type { Standing } from "./machines/lanes/lanes.ts";
+export type { LanesSnapshot } from "./machines/lanes/lanes.ts";
 export { observerLane } from "./machines/lanes/observer-lane.ts";
 export { reflectDropLane } from "./machines/lanes/reflect-drop-lane.ts";
 export { explainLane, type Moment, whyLane } from "./machines/recording/explain.ts";

@@ -136,7 +136,7 @@ function stripEvent(event: { type: string; reading?: unknown; result?: unknown }
     type,
     ...(reading !== undefined && { reading: plainFields(reading) }),
     ...(result !== undefined && {
-      result: only(result, ["runId", "worker", "outcome", "throughId", "records"]),
+      result: only(result, ["runId", "worker", "outcome", "coversUpToId", "records"]),
     }),
   };
 }

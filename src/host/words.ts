@@ -1,4 +1,4 @@
-import type { Standing } from "../machines/lanes/lanes.ts";
+import type { LanesSnapshot } from "../machines/lanes/lanes.ts";
 import { whyLane } from "../machines/recording/explain.ts";
 import type { EngineState } from "../reducers/engine/engine-state.ts";
 import type { EngineEventOf } from "../reducers/engine/events.ts";
@@ -12,8 +12,8 @@ export const LANE_LABELS: Readonly<Record<LaneName, string>> = {
 };
 
 /** Why each lane is in its state and what would move it. `at` is event time in milliseconds since the epoch. */
-export function whyLanes(state: EngineState, standing: Standing, at: number): Record<LaneName, string> {
-  const moment = { state, standing, at };
+export function whyLanes(state: EngineState, snapshot: LanesSnapshot, at: number): Record<LaneName, string> {
+  const moment = { state, snapshot, at };
   return {
     observer: whyLane("observer", moment),
     reflectDrop: whyLane("reflectDrop", moment),
@@ -46,7 +46,7 @@ export function spendWords({ requests, usage, durationMs }: EngineEventOf<"run.f
 }
 
 /** Whether any lane has a run in flight. */
-export function isAnyLaneRunning(states: Standing["states"]): boolean {
+export function isAnyLaneRunning(states: LanesSnapshot["states"]): boolean {
   return LANES.some((lane) => states[lane].startsWith("running") || states[lane] === "compacting");
 }
 

@@ -13,7 +13,7 @@ export const CommandSchema = z.discriminatedUnion("type", [
     /** Failures in a row before this run: each one halves what the observer reads. */
     failures: z.int(),
     /** Last entry of a range that was judged to hold nothing worth recording. */
-    emptyThroughId: z.string().nullable(),
+    emptyUpToId: z.string().nullable(),
   }),
   z.object({ type: z.literal("abortRun"), runId: z.string() }),
   z.object({ type: z.literal("requestCompaction"), runId: z.string() }),

@@ -5,7 +5,7 @@ import { AGENT_BUSY, type EngineEvent } from "../reducers/engine/events.ts";
 import { LANES, type LaneName, laneOf } from "../reducers/engine/lane-names.ts";
 import type { Command } from "./commands.ts";
 import { inTurn } from "./in-turn.ts";
-import { createLanes, type Standing } from "./lanes/lanes.ts";
+import { createLanes, type LanesSnapshot } from "./lanes/lanes.ts";
 import type { Keyframe } from "./recording/recording.ts";
 import { planFor, type SchedulerEvent, schedulerMachine } from "./scheduler.ts";
 
@@ -24,7 +24,7 @@ export interface Step {
   /** Every lane's state after the event */
   lanes: Readonly<Record<LaneName, string>>;
   /** The same with all that the lanes' machines hold */
-  standing: Standing;
+  snapshot: LanesSnapshot;
   transitions: Transition[];
   commands: Command[];
 }
@@ -49,7 +49,7 @@ export interface Engine {
   readonly steps$: Observable<Step>;
   readonly state: EngineState;
   readonly lanes: Readonly<Record<LaneName, string>>;
-  readonly standing: Standing;
+  readonly snapshot: LanesSnapshot;
   /**
    * Lets somebody see every message from now on, as `inspect` does from the start; it is told of each actor first.
    * While anybody watches, every event goes through the actors. Gives what ends it.
@@ -110,7 +110,7 @@ export function createEngine(options: EngineOptions = {}): Engine {
   }
 
   function step(event: EngineEvent): Step {
-    const before = lanes.standing.states;
+    const before = lanes.snapshot.states;
     state = evolve(state, event);
     current = event;
     commands = [];
@@ -119,13 +119,13 @@ export function createEngine(options: EngineOptions = {}): Engine {
     restored = undefined;
     const heard = isNews ? schedulerEventOf(event) : undefined;
     if (heard) wake(heard, event);
-    const { standing } = lanes;
-    const { states } = standing;
+    const { snapshot } = lanes;
+    const { states } = snapshot;
     return {
       event,
       state,
       lanes: states,
-      standing,
+      snapshot,
       transitions: transitionsBetween(before, states),
       commands,
     };
@@ -149,10 +149,10 @@ export function createEngine(options: EngineOptions = {}): Engine {
       return state;
     },
     get lanes() {
-      return lanes.standing.states;
+      return lanes.snapshot.states;
     },
-    get standing() {
-      return lanes.standing;
+    get snapshot() {
+      return lanes.snapshot;
     },
     watch(observer) {
       watchers++;
@@ -212,7 +212,7 @@ function schedulerEventOf(event: EngineEvent): SchedulerEvent | undefined {
   }
 }
 
-function transitionsBetween(old: Standing["states"], states: Standing["states"]): Transition[] {
+function transitionsBetween(old: LanesSnapshot["states"], states: LanesSnapshot["states"]): Transition[] {
   if (old === states) return [];
   return LANES.filter((lane) => old[lane] !== states[lane]).map((lane) => ({
     lane,

@@ -49,17 +49,17 @@ export function hasUnreflectedCoverage({ ledger }: SessionState): boolean {
 
 /**
  * The position from which the next observer run reads: after the observation coverage. A range that was judged
- * empty (through `emptyThroughId`) is read again together with what came after it, as long as both fit
+ * empty (through `emptyUpToId`) is read again together with what came after it, as long as both fit
  * `maxTokens` source tokens; when they do not, reading goes on behind it, or an empty beginning would be read
  * for ever. `NOWHERE` when every source entry is covered.
  */
 export function firstUnobserved(
   { branch, ledger }: SessionState,
   maxTokens: number,
-  emptyThroughId: string | null,
+  emptyUpToId: string | null,
 ): number {
   const covered = ledger.watermarks.observe;
-  const judged = emptyThroughId === null ? NOWHERE : positionOf(branch, emptyThroughId);
+  const judged = emptyUpToId === null ? NOWHERE : positionOf(branch, emptyUpToId);
   const skipsJudged = judged > covered && tokensAfter(branch, covered) > maxTokens;
   return nextSource(branch, skipsJudged ? judged : covered);
 }

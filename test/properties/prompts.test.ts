@@ -154,7 +154,7 @@ async function requestsOf(
       return stream;
     },
   };
-  const command = { type: "startRun", runId: "r", worker, failures, emptyThroughId: null } as const;
+  const command = { type: "startRun", runId: "r", worker, failures, emptyUpToId: null } as const;
   const end = await JOBS[worker](worldOf(memory, given), command, access, new AbortController().signal);
   expect(end.outcome).toBe("empty");
   return requests;

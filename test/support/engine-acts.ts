@@ -127,17 +127,17 @@ export function actedSession(): ActedSession {
     inFlight = inFlight.filter((other) => other !== run);
     const { runId, worker } = run.command;
     const sources = run.branch.filter(({ source }) => source);
-    const throughId = pick(sources, share)?.id ?? null;
-    if (outcome !== "recorded") return [stamp(finished(runId, worker, outcome, throughId))];
+    const coversUpToId = pick(sources, share)?.id ?? null;
+    if (outcome !== "recorded") return [stamp(finished(runId, worker, outcome, coversUpToId))];
     // As the effect does: nothing is appended when the branch that was read has been left.
-    const covers = worker === "observer" ? throughId : (branch.at(-1)?.id ?? null);
+    const covers = worker === "observer" ? coversUpToId : (branch.at(-1)?.id ?? null);
     if (covers === null || !branch.some(({ id }) => id === covers)) {
-      return [stamp(finished(runId, worker, "stale", throughId))];
+      return [stamp(finished(runId, worker, "stale", coversUpToId))];
     }
     const ledger = ledgerOf(worker, covers, (entries + 1).toString(16).padStart(12, "0"), tokens, branch);
     return [
       append({ kind: "ledger", tokens: 0, ledger }),
-      stamp(finished(runId, worker, "recorded", throughId)),
+      stamp(finished(runId, worker, "recorded", coversUpToId)),
     ];
   }
 

@@ -76,7 +76,7 @@ export function* largeRecording(options: LargeRecordingOptions): Generator<Recor
         runId: command.runId,
         worker: command.worker,
         outcome: "recorded",
-        throughId: covers,
+        coversUpToId: covers,
         records: command.worker === "observer" ? OBSERVATIONS : 1,
         rejected: 0,
         requests: 2,

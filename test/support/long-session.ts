@@ -60,7 +60,7 @@ export function simulate({
   const entries: (EntryLike & Record<string, unknown>)[] = [];
   const byId = new Map<string, EntryLike>();
   const compactions: Compaction[] = [];
-  const running: { command: StartRun; turnsLeft: number; throughId: string | undefined }[] = [];
+  const running: { command: StartRun; turnsLeft: number; coversUpToId: string | undefined }[] = [];
   let seq = 0;
   let total = 0;
 
@@ -103,10 +103,10 @@ export function simulate({
   function start(command: StartRun): void {
     const { session, settings } = engine.state;
     const budget = observerChunkBudget(settings, contextWindow);
-    const from = firstUnobserved(session, budget, command.emptyThroughId);
+    const from = firstUnobserved(session, budget, command.emptyUpToId);
     const chunk =
       from === NOWHERE ? [] : renderSources(entries.slice(from), { maxTokens: budget }).sourceEntryIds;
-    running.push({ command, turnsLeft: latency(random), throughId: chunk.at(-1) });
+    running.push({ command, turnsLeft: latency(random), coversUpToId: chunk.at(-1) });
   }
 
   function finishRuns(everything = false): void {
@@ -114,14 +114,14 @@ export function simulate({
       if (run.turnsLeft-- > 0 && !everything) continue;
       running.splice(running.indexOf(run), 1);
       const { runId, worker } = run.command;
-      const recorded = worker === "observer" && run.throughId !== undefined;
-      if (recorded) append(observed(run.throughId ?? ""));
+      const recorded = worker === "observer" && run.coversUpToId !== undefined;
+      if (recorded) append(observed(run.coversUpToId ?? ""));
       tell({
         ...{
           type: "run.finished",
           runId,
           worker,
-          throughId: run.throughId ?? null,
+          coversUpToId: run.coversUpToId ?? null,
           durationMs: 1,
           rejected: 0,
         },

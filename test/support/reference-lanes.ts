@@ -18,8 +18,8 @@ interface WorkLane {
   failures: number;
   failedAt: number;
   clockAtStart: number;
-  coverageAtStart: number;
-  emptyThroughId: string | null;
+  watermarkAtStart: number;
+  emptyUpToId: string | null;
   triggered: boolean;
 }
 
@@ -32,8 +32,8 @@ function workLane(name: WorkLane["name"]): WorkLane {
     failures: 0,
     failedAt: 0,
     clockAtStart: 0,
-    coverageAtStart: -1,
-    emptyThroughId: null,
+    watermarkAtStart: -1,
+    emptyUpToId: null,
     triggered: false,
   };
 }
@@ -75,12 +75,12 @@ export function referenceLanes(): ReferenceLanes {
     const { clock, coverage } = clockOf(lane);
     lane.runId = `${lane.name}-${++lane.runs}`;
     lane.clockAtStart = clock;
-    lane.coverageAtStart = coverage;
+    lane.watermarkAtStart = coverage;
     lane.triggered = false;
     const inner = worker === "reflector" ? ".reflecting" : worker === "dropper" ? ".dropping" : "";
     lane.state = `running${inner}`;
-    const { runId, failures, emptyThroughId } = lane;
-    commands.push({ type: "startRun", runId, worker, failures, emptyThroughId });
+    const { runId, failures, emptyUpToId } = lane;
+    commands.push({ type: "startRun", runId, worker, failures, emptyUpToId });
   }
 
   function mainWorker(lane: WorkLane): Worker {
@@ -102,7 +102,7 @@ export function referenceLanes(): ReferenceLanes {
     else if (!isDue) become(lane, "idle");
     else if (lane.state === "idle") become(lane, mayRetry(lane) ? "due" : "backingOff");
     else if (lane.state === "coolingDown") {
-      const hasCooledDown = clock >= lane.clockAtStart + threshold || coverage !== lane.coverageAtStart;
+      const hasCooledDown = clock >= lane.clockAtStart + threshold || coverage !== lane.watermarkAtStart;
       if (hasCooledDown) become(lane, "due");
       lane.clockAtStart = Math.min(lane.clockAtStart, clock);
     } else if (lane.state === "due" && lane.triggered && !busy()) run(lane, "reflector");
@@ -140,17 +140,17 @@ export function referenceLanes(): ReferenceLanes {
         if (lane.name === "reflectDrop" && !wasDropping && pool > target) run(lane, "dropper");
         else {
           lane.failures = 0;
-          lane.emptyThroughId = null;
+          lane.emptyUpToId = null;
         }
         break;
       }
       case "empty":
         lane.failures = 0;
-        if (wasDropping) lane.emptyThroughId = null;
+        if (wasDropping) lane.emptyUpToId = null;
         else {
           lane.state = "coolingDown";
           lane.clockAtStart = Math.min(lane.clockAtStart, clockOf(lane).clock);
-          lane.emptyThroughId = event.throughId;
+          lane.emptyUpToId = event.coversUpToId;
         }
         break;
       case "failed":

@@ -115,14 +115,14 @@ export function finished(
   runId: string,
   worker: Worker,
   outcome: RunResult["outcome"],
-  throughId: string | null,
+  coversUpToId: string | null,
 ): Unstamped {
   return {
     type: "run.finished",
     runId,
     worker,
     outcome,
-    throughId,
+    coversUpToId,
     records: outcome === "recorded" ? 1 : 0,
     rejected: 0,
     requests: 1,

@@ -53,7 +53,7 @@ export type Job = (
 
 /** An end at which nothing was done. */
 export const NOTHING_DONE: Omit<JobEnd, "outcome"> = {
-  throughId: null,
+  coversUpToId: null,
   records: 0,
   rejected: 0,
   requests: 0,
@@ -71,11 +71,11 @@ const observe: Job = async (world, command, access, signal) => {
   // Each failure in a row halves chunk and prior memory: where the prompt was too long, or the reply, that mends itself.
   const share = 1 / 2 ** command.failures;
   const budget = Math.max(Math.min(whole, SMALLEST_CHUNK), Math.floor(whole * share));
-  const start = firstUnobserved(session, budget, command.emptyThroughId);
+  const start = firstUnobserved(session, budget, command.emptyUpToId);
   // Entries behind the chunk are passed too: a context edit among them may take one of its entries back.
   const chunk = renderSources(start === NOWHERE ? [] : entriesFrom(world, start), { maxTokens: budget });
-  const throughId = chunk.sourceEntryIds.at(-1);
-  if (throughId === undefined) return { ...NOTHING_DONE, outcome: "empty" };
+  const coversUpToId = chunk.sourceEntryIds.at(-1);
+  if (coversUpToId === undefined) return { ...NOTHING_DONE, outcome: "empty" };
   const { branch, ledger } = session;
   const prior = resolveSelection(selectFull(ledger), branch, world.lookup);
   const result = await runObserver(
@@ -95,28 +95,28 @@ const observe: Job = async (world, command, access, signal) => {
     (sum, id) => sum + tokensAt(branch, positionOf(branch, id)),
     0,
   );
-  return endOf(result, throughId, sourceTokens, {
+  return endOf(result, coversUpToId, sourceTokens, {
     customType: OBSERVATIONS_RECORDED,
-    data: { observations: result.records, coversUpToId: throughId },
+    data: { observations: result.records, coversUpToId },
   });
 };
 
 const reflect: Job = async (world, _command, access, signal) => {
-  const { input, reflected, throughId } = poolOf(world);
-  if (throughId === undefined || input.observations.length === 0)
+  const { input, reflected, coversUpToId } = poolOf(world);
+  if (coversUpToId === undefined || input.observations.length === 0)
     return { ...NOTHING_DONE, outcome: "empty" };
   const result = await runReflector({ ...input, reflected }, access, limitsFor(world, access, signal));
-  return endOf(result, throughId, 0, {
+  return endOf(result, coversUpToId, 0, {
     customType: REFLECTIONS_RECORDED,
-    data: { reflections: result.records, coversUpToId: throughId },
+    data: { reflections: result.records, coversUpToId },
   });
 };
 
 const drop: Job = async (world, _command, access, signal) => {
-  const { input, throughId } = poolOf(world);
+  const { input, coversUpToId } = poolOf(world);
   const { session, settings } = world.state();
   const maximum = maximumDrops(session.ledger, settings);
-  if (throughId === undefined || maximum === 0) return { ...NOTHING_DONE, outcome: "empty" };
+  if (coversUpToId === undefined || maximum === 0) return { ...NOTHING_DONE, outcome: "empty" };
   const result = await runDropper(
     {
       ...input,
@@ -128,9 +128,9 @@ const drop: Job = async (world, _command, access, signal) => {
     access,
     limitsFor(world, access, signal),
   );
-  return endOf(result, throughId, 0, {
+  return endOf(result, coversUpToId, 0, {
     customType: OBSERVATIONS_DROPPED,
-    data: { observationIds: result.records, coversUpToId: throughId },
+    data: { observationIds: result.records, coversUpToId },
   });
 };
 
@@ -145,7 +145,7 @@ function poolOf(world: World): {
   input: PoolInput;
   /** How many of the observations a reflection takes into account already */
   reflected: number;
-  throughId: string | undefined;
+  coversUpToId: string | undefined;
 } {
   const { branch, ledger } = world.state().session;
   const { observations, reflections } = resolveSelection(selectFull(ledger), branch, world.lookup);
@@ -153,7 +153,7 @@ function poolOf(world: World): {
   return {
     input: { observations, reflections, coverage: coverageTiers(ledger) },
     reflected: activeObservations(ledger).filter(({ covers }) => covers <= reflect).length,
-    throughId: observe === NOWHERE ? undefined : idAt(branch, observe),
+    coversUpToId: observe === NOWHERE ? undefined : idAt(branch, observe),
   };
 }
 
@@ -169,13 +169,13 @@ function limitsFor(world: World, access: ModelAccess, signal: AbortSignal): Work
 
 function endOf<T>(
   result: WorkerResult<T>,
-  throughId: string,
+  coversUpToId: string,
   sourceTokens: number,
   entry: LedgerEntry,
 ): JobEnd {
   return {
     outcome: result.outcome,
-    throughId,
+    coversUpToId,
     records: result.records.length,
     rejected: result.rejected,
     requests: result.report.requests,

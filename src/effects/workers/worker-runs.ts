@@ -36,9 +36,7 @@ export function createWorkerRuns(world: World): WorkerRuns {
     setImmediate(() => {
       if (!inFlight.has(runId)) return;
       const { session } = world.state();
-      const asked = isJudgedAnew(session, command, foundEmpty)
-        ? { ...command, emptyThroughId: null }
-        : command;
+      const asked = isJudgedAnew(session, command, foundEmpty) ? { ...command, emptyUpToId: null } : command;
       runJob(world, asked, windows, controller.signal).then(
         (end) => {
           if (!inFlight.has(runId)) return;
@@ -74,12 +72,12 @@ async function runJob(
 
 /** Writes what a run recorded, unless the branch that it read, which is `read`'s, has been left meanwhile. */
 function appendRecords(world: World, end: JobEnd, read: SessionState): JobEnd {
-  if (end.throughId === null || end.outcome === "failed" || end.outcome === "aborted") return end;
+  if (end.coversUpToId === null || end.outcome === "failed" || end.outcome === "aborted") return end;
   try {
     world.sync();
     const { session } = world.state();
     const isStale =
-      positionOf(session.branch, end.throughId) === NOWHERE ||
+      positionOf(session.branch, end.coversUpToId) === NOWHERE ||
       (end.entry && !holdsOn(session, end.entry, read));
     if (isStale) return { ...end, outcome: "stale", records: 0 };
     if (end.entry) world.append(end.entry.customType, end.entry.data);
@@ -110,20 +108,20 @@ function holdsOn({ branch, ledger }: SessionState, { data }: LedgerEntry, read: 
 /** Whether a range that the observer judged empty has had an entry put back since, which nobody has judged. */
 function isJudgedAnew(
   { branch, ledger }: SessionState,
-  { worker, emptyThroughId }: StartRun,
+  { worker, emptyUpToId }: StartRun,
   foundEmpty: SessionState | undefined,
 ): boolean {
   return (
     worker === "observer" &&
-    emptyThroughId !== null &&
+    emptyUpToId !== null &&
     foundEmpty !== undefined &&
-    standsAnew(branch, foundEmpty.branch, ledger.watermarks.observe, emptyThroughId)
+    standsAnew(branch, foundEmpty.branch, ledger.watermarks.observe, emptyUpToId)
   );
 }
 
 /** Whether an entry after `covered` is a source on one branch and was none on the other, to which it is common. */
-function standsAnew(branch: Branch, before: Branch, covered: number, throughId: string): boolean {
-  const through = positionOf(branch, throughId);
+function standsAnew(branch: Branch, before: Branch, covered: number, coversUpToId: string): boolean {
+  const through = positionOf(branch, coversUpToId);
   for (let at = covered + 1; at <= through; at++) {
     if (isSourceAt(branch, at) && !isSourceAt(before, at)) return true;
   }

@@ -96,8 +96,8 @@ export function createSessionWindows(options: SessionWindowsOptions, show: Show)
         await openLanesOverlay(command, { engine, workerModel, tui: await tui() });
         return;
       }
-      const { state, standing } = engine;
-      show(command, lanesLines({ state, standing, workerModel: workerModel(), now: Date.now() }).join("\n"));
+      const { state, snapshot } = engine;
+      show(command, lanesLines({ state, snapshot, workerModel: workerModel(), now: Date.now() }).join("\n"));
     },
 
     /** Runs a lane now. Print mode ends with its prompt, so only there the command waits for the result. */

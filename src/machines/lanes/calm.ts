@@ -4,14 +4,14 @@ import { LANES, type LaneName } from "../../reducers/engine/lane-names.ts";
 import type { Wake } from "../scheduler.ts";
 import { isOpenTo } from "./gate.ts";
 import { type LaneEvent, OPENINGS } from "./lane-openings.ts";
-import type { Readings, Standing } from "./lanes.ts";
+import type { LaneInputs, LanesSnapshot } from "./lanes.ts";
 
 /**
  * Knowledge that no reading will move a lane until the branch has so many source tokens, as long as nothing but the
  * conversation goes on. Between two events at which something happens there are a hundred at which this says so.
  */
 export interface Calm {
-  readonly standing: Standing;
+  readonly snapshot: LanesSnapshot;
   readonly state: EngineState;
   /** Source tokens of the branch at which a lane may react */
   readonly until: number;
@@ -20,21 +20,25 @@ export interface Calm {
 }
 
 /** What is known once no lane has reacted to these readings; undefined when one is at its threshold. */
-export function calmAfter(state: EngineState, standing: Standing, readings: Readings): Calm | undefined {
+export function calmAfter(
+  state: EngineState,
+  snapshot: LanesSnapshot,
+  readings: LaneInputs,
+): Calm | undefined {
   const total = totalOf(state);
   let until = Number.POSITIVE_INFINITY;
   for (const lane of LANES) {
-    if (!listensTo(standing, lane, "reading")) continue;
+    if (!listensTo(snapshot, lane, "reading")) continue;
     const more = readings[lane].threshold - readings[lane].clock;
-    if (more <= 0 || wouldReact(standing, lane, readings, more - 1)) return undefined;
+    if (more <= 0 || wouldReact(snapshot, lane, readings, more - 1)) return undefined;
     until = Math.min(until, total + more);
   }
-  return { standing, state, until, plans: new Map() };
+  return { snapshot, state, until, plans: new Map() };
 }
 
 /** Whether these wakes would leave every lane as it is. False does not mean that one reacts. */
 export function isCalm(
-  { standing, state, until, plans }: Calm,
+  { snapshot, state, until, plans }: Calm,
   now: EngineState,
   wakes: readonly Wake[],
 ): boolean {
@@ -50,13 +54,13 @@ export function isCalm(
   }
   let readingsAlone = plans.get(wakes);
   if (readingsAlone === undefined) {
-    readingsAlone = wakes.every(({ lane, as }) => as === "reading" || !listensTo(standing, lane, as));
+    readingsAlone = wakes.every(({ lane, as }) => as === "reading" || !listensTo(snapshot, lane, as));
     plans.set(wakes, readingsAlone);
   }
   return readingsAlone;
 }
 
-function listensTo({ states }: Standing, lane: LaneName, as: Wake["as"]): boolean {
+function listensTo({ states }: LanesSnapshot, lane: LaneName, as: Wake["as"]): boolean {
   return OPENINGS[lane].get(states[lane])?.has(as) ?? false;
 }
 
@@ -65,9 +69,9 @@ function listensTo({ states }: Standing, lane: LaneName, as: Wake["as"]): boolea
  * whether the agent is at work, so what they say of the last number before it they say of all.
  */
 function wouldReact(
-  { states, contexts }: Standing,
+  { states, contexts }: LanesSnapshot,
   lane: LaneName,
-  readings: Readings,
+  readings: LaneInputs,
   more: number,
 ): boolean {
   const reading = readings[lane];

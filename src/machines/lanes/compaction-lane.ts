@@ -1,9 +1,9 @@
 import { assign, emit, setup } from "xstate";
 import type { Command } from "../commands.ts";
 import { backoffTokens } from "./backoff.ts";
-import type { CompactionReading } from "./inputs.ts";
+import type { CompactionInput } from "./inputs.ts";
 
-export type CompactionLaneEvent = { reading: CompactionReading } & (
+export type CompactionLaneEvent = { reading: CompactionInput } & (
   | { type: "reading" }
   /** `agent_settled`: nothing runs any more, so a compaction interrupts nobody. */
   | { type: "trigger" }
@@ -169,12 +169,12 @@ function runIdOf(request: number): string {
   return `compaction-${request}`;
 }
 
-function isCompactionDue(reading: CompactionReading): boolean {
+function isCompactionDue(reading: CompactionInput): boolean {
   return missingByClock(reading) <= 0 && missingByTail(reading) <= 0;
 }
 
 /** New source tokens that the threshold still asks for before a compaction is due; none are asked for at 0 or less. */
-export function missingByClock({ threshold, clock }: CompactionReading): number {
+export function missingByClock({ threshold, clock }: CompactionInput): number {
   return threshold - clock;
 }
 
@@ -182,21 +182,18 @@ export function missingByClock({ threshold, clock }: CompactionReading): number 
  * The same, by the rule that no tail is compacted twice: when what the last compaction kept is itself at the threshold, a
  * whole threshold of new source tokens must come first (DESIGN 6).
  */
-export function missingByTail(reading: CompactionReading): number {
+export function missingByTail(reading: CompactionInput): number {
   const { threshold, sinceCompaction } = reading;
   return keptByCompaction(reading) < threshold ? 0 : threshold - sinceCompaction;
 }
 
 /** Source tokens that the last compaction kept */
-export function keptByCompaction({ clock, sinceCompaction }: CompactionReading): number {
+export function keptByCompaction({ clock, sinceCompaction }: CompactionInput): number {
   return clock - sinceCompaction;
 }
 
 /** The same, after a failure, whichever way the lane came since: the same tokens are not tried twice. */
-export function missingByFailure(
-  context: CompactionContext,
-  { threshold, total }: CompactionReading,
-): number {
+export function missingByFailure(context: CompactionContext, { threshold, total }: CompactionInput): number {
   const { failures, totalAtFailure } = context;
   const grown = total - totalAtFailure;
   const needed = failures === 0 ? 0 : backoffTokens(failures, threshold);

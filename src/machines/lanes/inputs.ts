@@ -17,7 +17,7 @@ export interface Reading {
 }
 
 /** For the observer and the reflect/drop lane. */
-export interface WorkReading extends Reading {
+export interface WorkInput extends Reading {
   /** Branch position of the lane's coverage: it moves when something was recorded or the branch changed. */
   readonly coverage: number;
   /** Observer: there are unobserved source tokens. Reflect/drop: observations cover what no reflection does. */
@@ -27,7 +27,7 @@ export interface WorkReading extends Reading {
   readonly poolOverTarget: boolean;
 }
 
-export interface CompactionReading extends Reading {
+export interface CompactionInput extends Reading {
   /** Source tokens since the latest compaction entry */
   readonly sinceCompaction: number;
   /** All source tokens of the branch: how the lane sees that new ones came */
@@ -60,7 +60,7 @@ export interface Surroundings {
 }
 
 /** The observer lane's reading. All readings cost the same at any session length. */
-export function readObserver({ session, settings }: Readable, { at }: Surroundings): WorkReading {
+export function observerInput({ session, settings }: Readable, { at }: Surroundings): WorkInput {
   const { branch, ledger } = session;
   const clock = tokensAfter(branch, ledger.watermarks.observe);
   return {
@@ -75,7 +75,7 @@ export function readObserver({ session, settings }: Readable, { at }: Surroundin
   };
 }
 
-export function readReflectDrop({ session, settings }: Readable, around: Surroundings): WorkReading {
+export function reflectDropInput({ session, settings }: Readable, around: Surroundings): WorkInput {
   const { branch, ledger } = session;
   return {
     at: around.at,
@@ -89,7 +89,7 @@ export function readReflectDrop({ session, settings }: Readable, around: Surroun
   };
 }
 
-export function readCompaction(readable: Readable, around: Surroundings): CompactionReading {
+export function compactionInput(readable: Readable, around: Surroundings): CompactionInput {
   const { session, settings, contextWindow } = readable;
   const clocks = clocksOfSession(session);
   const threshold = compactionThreshold(settings, contextWindow);

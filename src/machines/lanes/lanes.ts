@@ -9,11 +9,11 @@ import { type Calm, calmAfter, isCalm } from "./calm.ts";
 import { type CompactionContext, type CompactionLaneEvent, compactionLane } from "./compaction-lane.ts";
 import { isOpenTo, pathOf } from "./gate.ts";
 import {
-  type CompactionReading,
-  readCompaction,
-  readObserver,
-  readReflectDrop,
-  type WorkReading,
+  type CompactionInput,
+  compactionInput,
+  observerInput,
+  reflectDropInput,
+  type WorkInput,
 } from "./inputs.ts";
 import { type LaneEvent, OPENINGS } from "./lane-openings.ts";
 import { observerLane } from "./observer-lane.ts";
@@ -28,7 +28,7 @@ export interface Since {
 }
 
 /** How the lanes stand: what their machines hold. A value; it does not change when the lanes do. */
-export interface Standing {
+export interface LanesSnapshot {
   /** In the state names that users see (`running.dropping`) */
   readonly states: Readonly<Record<LaneName, string>>;
   readonly contexts: {
@@ -41,14 +41,14 @@ export interface Standing {
 }
 
 /** Every lane's reading at one moment. */
-export interface Readings {
-  observer: WorkReading;
-  reflectDrop: WorkReading;
-  compaction: CompactionReading;
+export interface LaneInputs {
+  observer: WorkInput;
+  reflectDrop: WorkInput;
+  compaction: CompactionInput;
 }
 
 /** What the lanes read when they stand so. `at` is event time in milliseconds since the epoch. */
-export function readLanes(state: EngineState, states: Standing["states"], at: number): Readings {
+export function laneInputs(state: EngineState, states: LanesSnapshot["states"], at: number): LaneInputs {
   const around = {
     at,
     observerBusy: states.observer === "due" || states.observer === "running",
@@ -56,9 +56,9 @@ export function readLanes(state: EngineState, states: Standing["states"], at: nu
     agentIdle: state.agentIdle,
   };
   return {
-    observer: readObserver(state, around),
-    reflectDrop: readReflectDrop(state, around),
-    compaction: readCompaction(state, around),
+    observer: observerInput(state, around),
+    reflectDrop: reflectDropInput(state, around),
+    compaction: compactionInput(state, around),
   };
 }
 
@@ -72,7 +72,7 @@ export interface LanesOptions {
 
 /** The lane actors as one: who is told what, and how they stand. */
 export interface Lanes {
-  readonly standing: Standing;
+  readonly snapshot: LanesSnapshot;
   /** Sends a lane the event that the scheduler chose, with the reading of this moment. */
   tell(wake: Wake, event: EngineEvent, state: EngineState): void;
   /** The same for several wakes in order, but a lane that would not react is left alone. */
@@ -100,40 +100,40 @@ export function createLanes({ inspect, snapshots, onCommand, onError }: LanesOpt
     watch(actors[lane]);
     actors[lane].on("*", onCommand);
   }
-  let standing = standingOf(actors, { observer: null, reflectDrop: null, compaction: null });
+  let snapshot = standingOf(actors, { observer: null, reflectDrop: null, compaction: null });
   for (const lane of LANES) actors[lane].start();
   let calm: Calm | undefined;
 
   function send(lane: LaneName, laneEvent: LaneEvent, { seq, at }: EngineEvent): void {
     if (lane === "compaction") actors.compaction.send(laneEvent as CompactionLaneEvent);
     else actors[lane].send(laneEvent as WorkLaneEvent);
-    const moved = pathOf(actors[lane].getSnapshot().value) !== standing.states[lane];
+    const moved = pathOf(actors[lane].getSnapshot().value) !== snapshot.states[lane];
     calm = undefined;
-    standing = standingOf(actors, moved ? { ...standing.since, [lane]: { seq, at } } : standing.since);
+    snapshot = standingOf(actors, moved ? { ...snapshot.since, [lane]: { seq, at } } : snapshot.since);
   }
 
   return {
-    get standing() {
-      return standing;
+    get snapshot() {
+      return snapshot;
     },
     tell(wake, event, state) {
-      const readings = readLanes(state, standing.states, eventTime(event.at));
+      const readings = laneInputs(state, snapshot.states, eventTime(event.at));
       send(wake.lane, laneEventFor(wake, event, readings), event);
     },
     tellWhomItConcerns(wakes, event, state) {
       if (calm && isCalm(calm, state, wakes)) return;
       const at = eventTime(event.at);
-      let readings = readLanes(state, standing.states, at);
+      let readings = laneInputs(state, snapshot.states, at);
       for (const wake of wakes) {
         const { lane } = wake;
-        const openings = OPENINGS[lane].get(standing.states[lane]);
+        const openings = OPENINGS[lane].get(snapshot.states[lane]);
         if (!openings?.has(wake.as)) continue;
         const laneEvent = laneEventFor(wake, event, readings);
-        if (!isOpenTo(openings, standing.contexts[lane], laneEvent)) continue;
+        if (!isOpenTo(openings, snapshot.contexts[lane], laneEvent)) continue;
         send(lane, laneEvent, event);
-        readings = readLanes(state, standing.states, at);
+        readings = laneInputs(state, snapshot.states, at);
       }
-      calm = calmAfter(state, standing, readings);
+      calm = calmAfter(state, snapshot, readings);
     },
     snapshots: () => ({
       observer: actors.observer.getPersistedSnapshot(),
@@ -153,13 +153,13 @@ interface LaneActors {
   compaction: Actor<typeof compactionLane>;
 }
 
-function laneEventFor({ lane, as }: Wake, event: EngineEvent, readings: Readings): LaneEvent {
+function laneEventFor({ lane, as }: Wake, event: EngineEvent, readings: LaneInputs): LaneEvent {
   const reading = readings[lane];
   if (as === "result") return { type: as, reading, result: event } as LaneEvent;
   return { type: as, reading } as LaneEvent;
 }
 
-function standingOf(actors: LaneActors, since: Standing["since"]): Standing {
+function standingOf(actors: LaneActors, since: LanesSnapshot["since"]): LanesSnapshot {
   const observer = actors.observer.getSnapshot();
   const reflectDrop = actors.reflectDrop.getSnapshot();
   const compaction = actors.compaction.getSnapshot();

@@ -3,10 +3,10 @@ import type { Worker } from "../../reducers/engine/lane-names.ts";
 import type { RunResult } from "../../reducers/engine/run-result.ts";
 import type { Command } from "../commands.ts";
 import { backoffDelay } from "./backoff.ts";
-import type { WorkReading } from "./inputs.ts";
+import type { WorkInput } from "./inputs.ts";
 
 /** What a worker lane is told. Every event carries the reading that the lane decides by. */
-export type WorkLaneEvent = { reading: WorkReading } & (
+export type WorkLaneEvent = { reading: WorkInput } & (
   | { type: "reading" }
   /** `turn_end` or `agent_start`: work that is due may start. */
   | { type: "trigger" }
@@ -28,9 +28,9 @@ export interface WorkContext {
   retryAt: number;
   /** The lane's clock and coverage when the current or last run started; the clock, at its lowest while cooling down */
   clockAtStart: number;
-  coverageAtStart: number;
+  watermarkAtStart: number;
   /** Last entry of a range that the observer judged empty */
-  emptyThroughId: string | null;
+  emptyUpToId: string | null;
   /** A trigger came while the lane was held back */
   triggered: boolean;
 }
@@ -43,8 +43,8 @@ export function initialWorkContext(lane: WorkContext["lane"]): WorkContext {
     failures: 0,
     retryAt: 0,
     clockAtStart: 0,
-    coverageAtStart: -1,
-    emptyThroughId: null,
+    watermarkAtStart: -1,
+    emptyUpToId: null,
     triggered: false,
   };
 }
@@ -63,7 +63,7 @@ export const workLane = setup({
     /** An empty result stands until a whole threshold of new source tokens, or until coverage moves. */
     hasCooledDown: ({ context, event: { reading } }) =>
       reading.clock >= context.clockAtStart + reading.threshold ||
-      reading.coverage !== context.coverageAtStart,
+      reading.coverage !== context.watermarkAtStart,
     /** The branch was left for one with less to observe (or an entry was taken back). */
     hasShrunk: ({ context, event }) => event.reading.clock < context.clockAtStart,
     mayRetry: ({ context, event }) => mayRetry(context, event.reading.at),
@@ -83,7 +83,7 @@ export const workLane = setup({
       runs: context.runs + 1,
       runId: runIdOf(context.lane, context.runs + 1),
       clockAtStart: event.reading.clock,
-      coverageAtStart: event.reading.coverage,
+      watermarkAtStart: event.reading.coverage,
       triggered: false,
     })),
     startRun: emit(({ context }, { worker }: { worker: Worker }) => ({
@@ -91,19 +91,19 @@ export const workLane = setup({
       runId: runIdOf(context.lane, context.runs),
       worker,
       failures: context.failures,
-      emptyThroughId: context.emptyThroughId,
+      emptyUpToId: context.emptyUpToId,
     })),
     /** The run is over for the lane; its result, which says that it was aborted, is none of its business any more. */
     abortRun: emit(({ context: { lane, runs } }) => ({ type: "abortRun", runId: runIdOf(lane, runs) })),
     endRun: assign({ runId: null }),
     rememberTrigger: assign({ triggered: true }),
     forgetTrigger: assign({ triggered: false }),
-    rememberSuccess: assign({ failures: 0, retryAt: 0, emptyThroughId: null }),
+    rememberSuccess: assign({ failures: 0, retryAt: 0, emptyUpToId: null }),
     rememberEmptyRange: assign(({ context, event }) => ({
       failures: 0,
       retryAt: 0,
       clockAtStart: Math.min(context.clockAtStart, event.reading.clock),
-      emptyThroughId: event.type === "result" ? event.result.throughId : null,
+      emptyUpToId: event.type === "result" ? event.result.coversUpToId : null,
     })),
     /** A further threshold of tokens counts from what the branch has now. */
     countFromHere: assign({ clockAtStart: ({ event }) => event.reading.clock }),
@@ -135,7 +135,7 @@ function runIdOf(lane: WorkContext["lane"], run: number): string {
   return `${lane}-${run}`;
 }
 
-function isDue(reading: WorkReading): boolean {
+function isDue(reading: WorkInput): boolean {
   return reading.clock >= reading.threshold && reading.hasWork;
 }
 

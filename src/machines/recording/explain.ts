@@ -6,13 +6,13 @@ import {
   missingByFailure,
   missingByTail,
 } from "../lanes/compaction-lane.ts";
-import { type Readings, readLanes, type Standing } from "../lanes/lanes.ts";
+import { type LaneInputs, type LanesSnapshot, laneInputs } from "../lanes/lanes.ts";
 import { delayLeft } from "../lanes/work-lane.ts";
 
 /** The engine at one moment; a step of a replay is one, and so is a live engine. */
 export interface Moment {
   readonly state: EngineState;
-  readonly standing: Standing;
+  readonly snapshot: LanesSnapshot;
   /** Milliseconds since the epoch: event time, or the clock on the wall for a live engine. */
   readonly at: number;
 }
@@ -22,21 +22,21 @@ export interface Moment {
  * tokens; waiting for the next turn_end or agent_start".
  */
 export function explainLane(lane: LaneName, moment: Moment): string {
-  const { state, standing, at } = moment;
-  const { clock, threshold } = readLanes(state, standing.states, at)[lane];
-  const since = standing.since[lane];
+  const { state, snapshot, at } = moment;
+  const { clock, threshold } = laneInputs(state, snapshot.states, at)[lane];
+  const since = snapshot.since[lane];
   const from = since ? ` since #${since.seq}` : "";
-  const head = `${NAMES[lane]} is ${standing.states[lane]}${from}: ${tokens(clock)} of ${tokens(threshold)} tokens`;
+  const head = `${NAMES[lane]} is ${snapshot.states[lane]}${from}: ${tokens(clock)} of ${tokens(threshold)} tokens`;
   return `${head}; ${whyLane(lane, moment)}`;
 }
 
 /** The latter half of it: what keeps the lane where it is, and what would move it. */
-export function whyLane(lane: LaneName, { state, standing, at }: Moment): string {
-  const readings = readLanes(state, standing.states, at);
-  const why = { state, standing, readings, at };
+export function whyLane(lane: LaneName, { state, snapshot, at }: Moment): string {
+  const readings = laneInputs(state, snapshot.states, at);
+  const why = { state, snapshot, readings, at };
   if (!state.isOpen) return "no session is open, so nothing starts";
   // What is under way goes on; a lane that waits turns passive at the next event, if it has not yet.
-  if (readings[lane].passive && !UNDER_WAY.test(standing.states[lane]))
+  if (readings[lane].passive && !UNDER_WAY.test(snapshot.states[lane]))
     return "proactive work is off (passive: true)";
   return lane === "compaction" ? whyCompaction(why) : whyWork(lane, why);
 }
@@ -50,17 +50,17 @@ const NAMES: Readonly<Record<LaneName, string>> = {
 const UNDER_WAY = /^(running|requested|compacting)/;
 
 interface Why extends Moment {
-  readonly readings: Readings;
+  readonly readings: LaneInputs;
 }
 
 const NEXT_TRIGGER = "the next turn_end or agent_start";
 
 function whyWork(lane: "observer" | "reflectDrop", why: Why): string {
-  const { standing, readings, at } = why;
+  const { snapshot, readings, at } = why;
   const reading = readings[lane];
-  const context = standing.contexts[lane];
+  const context = snapshot.contexts[lane];
   const missing = reading.threshold - reading.clock;
-  switch (standing.states[lane]) {
+  switch (snapshot.states[lane]) {
     case "idle": {
       if (lane === "reflectDrop" && !reading.hasWork)
         return missing > 0
@@ -89,41 +89,41 @@ function whyWork(lane: "observer" | "reflectDrop", why: Why): string {
 }
 
 /** How often a lane's runs have failed in a row, and what was the matter. */
-function failed(lane: "observer" | "reflectDrop", { standing, state: { workers } }: Why): string {
+function failed(lane: "observer" | "reflectDrop", { snapshot, state: { workers } }: Why): string {
   const asked = lane === "observer" ? [workers.observer] : [workers.reflector, workers.dropper];
   const kind = asked.find(({ failure }) => failure)?.failure?.kind;
-  return `${inARow(standing.contexts[lane].failures)}${kind ? ` (${kind})` : ""}`;
+  return `${inARow(snapshot.contexts[lane].failures)}${kind ? ` (${kind})` : ""}`;
 }
 
-function whyDueAfterObserver({ standing, readings }: Why): string {
+function whyDueAfterObserver({ snapshot, readings }: Why): string {
   const { heldBack } = readings.reflectDrop;
-  const { triggered } = standing.contexts.reflectDrop;
+  const { triggered } = snapshot.contexts.reflectDrop;
   if (!heldBack) return `waiting for ${NEXT_TRIGGER}`;
-  const because = `held back because observer is ${standing.states.observer}`;
+  const because = `held back because observer is ${snapshot.states.observer}`;
   return triggered
     ? `${because}, starts as soon as that has ended`
     : `${because}, waiting for the next turn_end`;
 }
 
-function whyRunning(lane: "observer" | "reflectDrop", { standing, state }: Why): string {
-  const { runId, clockAtStart } = standing.contexts[lane];
+function whyRunning(lane: "observer" | "reflectDrop", { snapshot, state }: Why): string {
+  const { runId, clockAtStart } = snapshot.contexts[lane];
   const { workerTimeoutMs } = state.settings;
   const then =
-    standing.states[lane] === "running.reflecting"
+    snapshot.states[lane] === "running.reflecting"
       ? "; if it records something while the pool is over its target, the dropper follows"
       : "";
   return `run ${runId}, started at ${tokens(clockAtStart)}, is in flight and ends within ${duration(workerTimeoutMs)}${then}`;
 }
 
 function whyCompaction(why: Why): string {
-  const { standing, readings } = why;
+  const { snapshot, readings } = why;
   const reading = readings.compaction;
-  const { triggered, runId } = standing.contexts.compaction;
-  switch (standing.states.compaction) {
+  const { triggered, runId } = snapshot.contexts.compaction;
+  switch (snapshot.states.compaction) {
     case "due": {
       if (!reading.observerBehind) return "waiting for agent_settled, so that it interrupts nobody";
       const ready = triggered ? "goes ahead as soon as it has caught up" : "waiting for agent_settled";
-      return `held back because observer is ${standing.states.observer} and a cut now would lose ${tokens(readings.observer.clock)} unobserved tokens, ${ready}`;
+      return `held back because observer is ${snapshot.states.observer} and a cut now would lose ${tokens(readings.observer.clock)} unobserved tokens, ${ready}`;
     }
     case "requested":
       return `Pi was asked to compact (${runId}) and has not begun; if the agent settles again first, the request is lost`;
@@ -138,9 +138,9 @@ function whyCompaction(why: Why): string {
  * In whichever state the lane waits: each rule asks for new tokens, and the one that asks for most is named. What a failure
  * asks for depends on how many there are once the others have theirs.
  */
-function whyCompactionIsNotDue({ standing, readings: { compaction: reading } }: Why): string {
-  const state = standing.states.compaction;
-  const context = standing.contexts.compaction;
+function whyCompactionIsNotDue({ snapshot, readings: { compaction: reading } }: Why): string {
+  const state = snapshot.states.compaction;
+  const context = snapshot.contexts.compaction;
   const byClock = missingByClock(reading);
   const byTail = missingByTail(reading);
   const missingElse = Math.max(0, byClock, byTail);

@@ -36,8 +36,16 @@ export function isDecision({ piece, start }: Line): boolean {
   return piece.text.startsWith(DECISION, start);
 }
 
+/** What older recordings call what has another name now. */
+const OLD_NAMES: Readonly<Record<string, string>> = {
+  throughId: "coversUpToId",
+  emptyThroughId: "emptyUpToId",
+  coverageAtStart: "watermarkAtStart",
+};
+const OLD_NAME = new RegExp(`"(${Object.keys(OLD_NAMES).join("|")})":`, "g");
+
 function readChecked(text: string): RecordingLine {
-  const value = parseJson(text);
+  const value = parseJson(text.replace(OLD_NAME, (_, name: string) => `"${OLD_NAMES[name]}":`));
   if (typeof value !== "object" || value === null || !("type" in value)) {
     throw new RecordingLineError("it is not an event");
   }

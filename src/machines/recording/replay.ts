@@ -87,14 +87,14 @@ export function createReplay(): Replay {
     part.seq = line.seq;
     lastNumber = offset + line.seq;
     report.events++;
-    const { event, state, lanes, standing, transitions, commands } = part.step(line);
+    const { event, state, lanes, snapshot, transitions, commands } = part.step(line);
     const step = {
       number: lastNumber,
       modelled: false,
       event,
       state,
       lanes,
-      standing,
+      snapshot,
       transitions,
       commands,
     };

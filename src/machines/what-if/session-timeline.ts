@@ -87,7 +87,7 @@ export function timelineOf(session: SessionToTell): TimelineItem[] {
         runId: fact.id,
         worker: workerOf(ledger),
         outcome: "recorded",
-        throughId: ledger.coversUpToId,
+        coversUpToId: ledger.coversUpToId,
         records: ledger.type === "drops" ? ledger.observationIds.length : ledger.records.length,
         rejected: 0,
         requests: 0,

@@ -5,7 +5,7 @@ import type { EntryFact } from "../../reducers/entries/entry-fact.ts";
 import { observerChunkBudget, type Settings } from "../../reducers/settings.ts";
 import type { Command } from "../commands.ts";
 import type { Step } from "../engine.ts";
-import type { Standing } from "../lanes/lanes.ts";
+import type { LanesSnapshot } from "../lanes/lanes.ts";
 import type { Keyframe, RecordingLine } from "../recording/recording.ts";
 import type { ReplayStep } from "../recording/replay.ts";
 import { createStepper, type Stepper } from "../stepper.ts";
@@ -81,13 +81,13 @@ export function createRecordedTimeline(): RecordedTimeline {
   let ownCompaction: string | undefined;
 
   function itemsOf(event: EngineEvent): TimelineItem[] {
-    const { standing } = stepper.engine;
-    const { states, contexts } = standing;
+    const { snapshot } = stepper.engine;
+    const { states, contexts } = snapshot;
     switch (event.type) {
       case "run.finished":
         return [{ event, resultOf: event.runId }];
       case "branch.extended":
-        return splitByResult(event, (fact) => resultOf(fact, standing));
+        return splitByResult(event, (fact) => resultOf(fact, snapshot));
       case "compaction.started":
       case "compaction.failed":
       case "compaction.finished": {
@@ -102,7 +102,7 @@ export function createRecordedTimeline(): RecordedTimeline {
   }
 
   /** The run in flight that an entry is the result of, if any. */
-  function resultOf(fact: EntryFact, { states, contexts }: Standing): string | undefined {
+  function resultOf(fact: EntryFact, { states, contexts }: LanesSnapshot): string | undefined {
     if (fact.compaction) return ownCompaction;
     if (!fact.ledger) return undefined;
     switch (workerOf(fact.ledger)) {
@@ -151,7 +151,7 @@ function isSameRequest(recorded: Command, request: Request): boolean {
     request.type === "startRun" &&
     recorded.worker === request.worker &&
     recorded.failures === request.failures &&
-    recorded.emptyThroughId === request.emptyThroughId
+    recorded.emptyUpToId === request.emptyUpToId
   );
 }
 

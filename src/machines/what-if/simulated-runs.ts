@@ -54,7 +54,7 @@ export function createRunMaker(model: WorkerModel, price: Price | undefined): Ru
       runId,
       worker,
       outcome: count === 0 ? "empty" : "recorded",
-      throughId: scope.throughId,
+      coversUpToId: scope.coversUpToId,
       records: count,
       rejected: 0,
       requests,
@@ -85,7 +85,7 @@ export function createRunMaker(model: WorkerModel, price: Price | undefined): Ru
 
   function factOf(worker: Worker, scope: Scope, count: number, state: EngineState): EntryFact {
     const base = { id: nextEntryId(), kind: "ledger", tokens: 0 } as const;
-    const coversUpToId = scope.throughId ?? "";
+    const coversUpToId = scope.coversUpToId ?? "";
     const tokens = model[worker].tokensPerRecord;
     if (worker === "observer") {
       const stride = scope.sourceIds.length / count;
@@ -110,7 +110,7 @@ export function createRunMaker(model: WorkerModel, price: Price | undefined): Ru
     nextEntryId,
     make(command, state) {
       const scope = scopeOf(command, state);
-      if (scope.throughId === null) return { finished: nothingToDo(endOf(command, state, scope, 0)) };
+      if (scope.coversUpToId === null) return { finished: nothingToDo(endOf(command, state, scope, 0)) };
       const count = countOf(command, state, scope);
       const finished = endOf(command, state, scope, count);
       return count === 0 ? { finished } : { finished, fact: factOf(command.worker, scope, count, state) };
@@ -123,28 +123,28 @@ export function createRunMaker(model: WorkerModel, price: Price | undefined): Ru
 
 /** What a run reads. */
 interface Scope {
-  throughId: string | null;
+  coversUpToId: string | null;
   sourceIds: string[];
   sourceTokens: number;
 }
 
-const NO_SCOPE: Scope = { throughId: null, sourceIds: [], sourceTokens: 0 };
+const NO_SCOPE: Scope = { coversUpToId: null, sourceIds: [], sourceTokens: 0 };
 
 const SMALLEST_CHUNK = 500;
 
-function scopeOf({ worker, failures, emptyThroughId }: StartRun, state: EngineState): Scope {
+function scopeOf({ worker, failures, emptyUpToId }: StartRun, state: EngineState): Scope {
   const { session, settings, contextWindow } = state;
   const { branch, ledger } = session;
   if (worker !== "observer") {
     const { observe } = ledger.watermarks;
     if (observe === NOWHERE || ledger.counts.active === 0) return NO_SCOPE;
     if (worker === "dropper" && maximumDrops(ledger, settings) === 0) return NO_SCOPE;
-    return { ...NO_SCOPE, throughId: idAt(branch, observe) ?? null };
+    return { ...NO_SCOPE, coversUpToId: idAt(branch, observe) ?? null };
   }
   const whole = observerChunkBudget(settings, contextWindow);
   const budget = Math.max(SMALLEST_CHUNK, Math.floor(whole / 2 ** failures));
-  const scope: Scope = { throughId: null, sourceIds: [], sourceTokens: 0 };
-  const start = firstUnobserved(session, budget, emptyThroughId);
+  const scope: Scope = { coversUpToId: null, sourceIds: [], sourceTokens: 0 };
+  const start = firstUnobserved(session, budget, emptyUpToId);
   for (let at = start; at !== NOWHERE && at < branch.length; at++) {
     if (!isSourceAt(branch, at)) continue;
     const tokens = tokensAt(branch, at);
@@ -152,7 +152,7 @@ function scopeOf({ worker, failures, emptyThroughId }: StartRun, state: EngineSt
     const id = idAt(branch, at) ?? "";
     scope.sourceIds.push(id);
     scope.sourceTokens += tokens;
-    scope.throughId = id;
+    scope.coversUpToId = id;
   }
   return scope;
 }

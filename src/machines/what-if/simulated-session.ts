@@ -96,7 +96,7 @@ function findRun(
     const item = items[at];
     if (!item || eventTime(item.event.at) > deadline) return undefined;
     if (item.event.type !== "run.finished" || item.event.worker !== worker) continue;
-    const covered = item.event.throughId ?? "";
+    const covered = item.event.coversUpToId ?? "";
     return positionOf(state.session.branch, covered) === NOWHERE ? undefined : item.resultOf;
   }
   return undefined;

@@ -128,7 +128,7 @@ export function createSimulation(options: SimulationOptions): Simulation {
   /** As the effect does it: a run whose branch has been left appends nothing. */
   function end({ finished, fact }: ModelledRun): void {
     const { branch } = stepper.engine.state.session;
-    const isStale = finished.throughId !== null && positionOf(branch, finished.throughId) === NOWHERE;
+    const isStale = finished.coversUpToId !== null && positionOf(branch, finished.coversUpToId) === NOWHERE;
     if (fact && !isStale) insert(fact);
     dispatch(fact && isStale ? { ...finished, outcome: "stale", records: 0 } : finished);
   }

@@ -8,6 +8,6 @@ export const RunResultSchema = z.object({
   runId: z.string(),
   outcome: z.enum(OUTCOMES),
   /** Last source entry that the run read; null when it read none. */
-  throughId: z.string().nullable(),
+  coversUpToId: z.string().nullable(),
 });
 export type RunResult = z.infer<typeof RunResultSchema>;

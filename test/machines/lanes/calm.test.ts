@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type Calm, calmAfter, isCalm } from "../../../src/machines/lanes/calm.ts";
 import { isOpenTo } from "../../../src/machines/lanes/gate.ts";
 import { type LaneEvent, OPENINGS } from "../../../src/machines/lanes/lane-openings.ts";
-import { readLanes } from "../../../src/machines/lanes/lanes.ts";
+import { laneInputs } from "../../../src/machines/lanes/lanes.ts";
 import type { Wake } from "../../../src/machines/scheduler.ts";
 import type { EngineState } from "../../../src/reducers/engine/engine-state.ts";
 import type { Settings } from "../../../src/reducers/settings.ts";
@@ -12,8 +12,8 @@ const settings = { observeAfterTokens: 1000, reflectAfterTokens: 2000, compactAf
 const reading: Wake = { type: "wake", lane: "observer", as: "reading" };
 
 /** What is known of a schedule that has come to rest. */
-function calmOf({ engine: { state, standing } }: Schedule): Calm | undefined {
-  return calmAfter(state, standing, readLanes(state, standing.states, 0));
+function calmOf({ engine: { state, snapshot } }: Schedule): Calm | undefined {
+  return calmAfter(state, snapshot, laneInputs(state, snapshot.states, 0));
 }
 
 function talk(more: Partial<Settings> = {}) {
@@ -53,19 +53,19 @@ describe("calm", () => {
     due.say(1000);
     expect(calmOf(due)?.until).not.toBe(1000);
     const { engine } = talk().s;
-    const readings = readLanes(engine.state, engine.standing.states, 0);
+    const readings = laneInputs(engine.state, engine.snapshot.states, 0);
     const passive = { ...readings, observer: { ...readings.observer, passive: true } };
-    expect(calmAfter(engine.state, engine.standing, passive)).toBeUndefined();
+    expect(calmAfter(engine.state, engine.snapshot, passive)).toBeUndefined();
     const atThreshold = { ...readings, observer: { ...readings.observer, clock: 1000 } };
-    expect(calmAfter(engine.state, engine.standing, atThreshold)).toBeUndefined();
+    expect(calmAfter(engine.state, engine.snapshot, atThreshold)).toBeUndefined();
   });
 
   it("lasts whether the agent is at work or not, since no lane asks for that below its threshold", () => {
     const { s, staysSo } = talk();
     expect(staysSo({ agentIdle: true })).toBe(true);
     expect(staysSo({ agentIdle: false })).toBe(true);
-    const { compaction } = readLanes(s.engine.state, s.engine.standing.states, 0);
-    const context = s.engine.standing.contexts.compaction;
+    const { compaction } = laneInputs(s.engine.state, s.engine.snapshot.states, 0);
+    const context = s.engine.snapshot.contexts.compaction;
     for (const triggered of [false, true]) {
       for (const openings of OPENINGS.compaction.values()) {
         const [idle, busy] = [true, false].map((agentIdle) =>

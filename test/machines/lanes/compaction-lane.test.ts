@@ -139,7 +139,7 @@ describe("compaction lane", () => {
       if (state === "compacting") s.tell({ type: "compaction.started", reason: "manual" });
       s.tell({ type: "session.closed", reason: "reload" });
       expect(lane(s)).toBe("idle");
-      expect(s.engine.standing.contexts.compaction).toMatchObject({ failures: 0, runId: null });
+      expect(s.engine.snapshot.contexts.compaction).toMatchObject({ failures: 0, runId: null });
     },
   );
 
@@ -150,7 +150,7 @@ describe("compaction lane", () => {
     s.tell({ type: "session.closed", reason: "reload" });
     expect(lane(s)).toBe("idle");
     s.finish("aborted");
-    expect(s.engine.standing.contexts.compaction.triggered).toBe(false);
+    expect(s.engine.snapshot.contexts.compaction.triggered).toBe(false);
   });
 
   it("counts a compaction that Pi or the user started", () => {

@@ -38,7 +38,7 @@ const workEvent = (lane: string) =>
     result: fc.record({
       runId: fc.constantFrom(`${lane}-1`, `${lane}-2`, `${lane}-3`, "another"),
       outcome: fc.constantFrom(...OUTCOMES),
-      throughId: fc.constant("e1"),
+      coversUpToId: fc.constant("e1"),
     }),
   });
 const compactionEvent = fc.record({
@@ -89,9 +89,9 @@ describe("the gate", () => {
 
 function decisions(events: readonly EngineEvent[], options: Parameters<typeof createEngine>[0]) {
   const engine = createEngine(options);
-  const steps: Pick<Step, "transitions" | "commands" | "standing">[] = [];
-  engine.steps$.subscribe(({ transitions, commands, standing }) =>
-    steps.push({ transitions, commands, standing }),
+  const steps: Pick<Step, "transitions" | "commands" | "snapshot">[] = [];
+  engine.steps$.subscribe(({ transitions, commands, snapshot }) =>
+    steps.push({ transitions, commands, snapshot }),
   );
   for (const event of events) engine.dispatch(event);
   return steps;

@@ -14,7 +14,7 @@ describe("observer lane", () => {
     const step = s.tell({ type: "agent.started" });
     expect(step.transitions).toEqual([{ lane: "observer", from: "due", to: "running" }]);
     expect(step.commands).toEqual([
-      { type: "startRun", runId: "observer-1", worker: "observer", failures: 0, emptyThroughId: null },
+      { type: "startRun", runId: "observer-1", worker: "observer", failures: 0, emptyUpToId: null },
     ]);
   });
 
@@ -43,7 +43,7 @@ describe("observer lane", () => {
     expect(observer(s)).toBe("coolingDown");
     expect(s.turn(999).commands).toEqual([]);
     const [run] = s.turn(1).commands;
-    expect(run).toMatchObject({ type: "startRun", emptyThroughId: "e1" });
+    expect(run).toMatchObject({ type: "startRun", emptyUpToId: "e1" });
   });
 
   it("lets it stand no longer than coverage stays where it was", () => {

@@ -3,7 +3,7 @@ import type { AnyMachineSnapshot, AnyStateMachine } from "xstate";
 import type { Command } from "../../../src/machines/commands.ts";
 import { type CompactionContext, compactionLane } from "../../../src/machines/lanes/compaction-lane.ts";
 import { pathOf } from "../../../src/machines/lanes/gate.ts";
-import type { CompactionReading, WorkReading } from "../../../src/machines/lanes/inputs.ts";
+import type { CompactionInput, WorkInput } from "../../../src/machines/lanes/inputs.ts";
 import { observerLane } from "../../../src/machines/lanes/observer-lane.ts";
 import { reflectDropLane } from "../../../src/machines/lanes/reflect-drop-lane.ts";
 import type { WorkContext } from "../../../src/machines/lanes/work-lane.ts";
@@ -14,13 +14,13 @@ import { once } from "../../support/once.ts";
 
 interface LaneEvent {
   type: string;
-  reading?: WorkReading | CompactionReading;
-  result?: { runId: string; outcome: string; throughId: string | null };
+  reading?: WorkInput | CompactionInput;
+  result?: { runId: string; outcome: string; coversUpToId: string | null };
   lane?: string;
 }
 
 const MINUTES = 60_000;
-const due: WorkReading = {
+const due: WorkInput = {
   at: 0,
   passive: false,
   clock: 10,
@@ -30,7 +30,7 @@ const due: WorkReading = {
   heldBack: false,
   poolOverTarget: false,
 };
-const workReadings: readonly WorkReading[] = [
+const workReadings: readonly WorkInput[] = [
   due,
   { ...due, clock: 0 },
   { ...due, hasWork: false },
@@ -43,7 +43,7 @@ const workReadings: readonly WorkReading[] = [
   { ...due, at: 10 * MINUTES },
 ];
 
-const cut: CompactionReading = {
+const cut: CompactionInput = {
   at: 0,
   passive: false,
   clock: 10,
@@ -53,7 +53,7 @@ const cut: CompactionReading = {
   agentIdle: true,
   observerBehind: false,
 };
-const compactionReadings: readonly CompactionReading[] = [
+const compactionReadings: readonly CompactionInput[] = [
   cut,
   { ...cut, clock: 0 },
   { ...cut, passive: true },
@@ -71,9 +71,9 @@ function workEvents({ context }: AnyMachineSnapshot): LaneEvent[] {
     ...OUTCOMES.map((outcome) => ({
       type: "result",
       reading,
-      result: { runId: runId ?? `${lane}-none`, outcome, throughId: "e1" },
+      result: { runId: runId ?? `${lane}-none`, outcome, coversUpToId: "e1" },
     })),
-    { type: "result", reading, result: { runId: "another", outcome: "recorded", throughId: "e1" } },
+    { type: "result", reading, result: { runId: "another", outcome: "recorded", coversUpToId: "e1" } },
   ]);
 }
 

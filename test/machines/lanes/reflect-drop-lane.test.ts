@@ -41,10 +41,10 @@ describe("reflect/drop lane", () => {
     s.turn(1000);
     s.finish("recorded");
     s.turn(1000);
-    expect(s.engine.standing.contexts.reflectDrop.triggered).toBe(true);
+    expect(s.engine.snapshot.contexts.reflectDrop.triggered).toBe(true);
     s.tell({ type: "session.closed", reason: "reload" });
     expect(lane(s)).toBe("idle");
-    expect(s.engine.standing.contexts.reflectDrop.triggered).toBe(false);
+    expect(s.engine.snapshot.contexts.reflectDrop.triggered).toBe(false);
   });
 
   it("starts no dropper for a reflector that records after its session was closed", () => {
@@ -105,7 +105,7 @@ describe("reflect/drop lane", () => {
       return commands.filter((command) => command.type === "notify" && command.level === "warning").length;
     };
     expect([round("failed"), round("failed"), round("failed")]).toEqual([1, 0, 0]);
-    expect(s.engine.standing.contexts.reflectDrop.failures).toBe(3);
+    expect(s.engine.snapshot.contexts.reflectDrop.failures).toBe(3);
     expect([round("recorded"), round("failed")]).toEqual([0, 1]);
     expect([round("empty"), round("failed")]).toEqual([0, 1]);
   });

@@ -137,7 +137,7 @@ describe("the recorded answer to a request", () => {
     if (!request) throw new Error("nothing runs");
     const { answer, step } = at(s);
     expect(answer({ ...request, runId: "observer-9" })).toEqual({ type: "recorded", resultOf: "observer-1" });
-    for (const other of [{ worker: "reflector" as const }, { failures: 1 }, { emptyThroughId: "e1" }])
+    for (const other of [{ worker: "reflector" as const }, { failures: 1 }, { emptyUpToId: "e1" }])
       expect(answer({ ...request, ...other })).toEqual(MODELLED);
     expect(answer({ type: "requestCompaction", runId: "compaction-1" })).toEqual(MODELLED);
     const { state } = step;
@@ -178,7 +178,7 @@ describe("the recorded answer to a request", () => {
       runId: "x",
       worker: "observer",
       failures: 0,
-      emptyThroughId: null,
+      emptyUpToId: null,
     } as const;
     expect(at(s).answer(run)).toEqual(MODELLED);
   });

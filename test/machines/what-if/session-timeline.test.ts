@@ -177,7 +177,7 @@ describe("the events of a plain session", () => {
     expect(run).toMatchObject({
       worker: "observer",
       outcome: "recorded",
-      throughId: "e2",
+      coversUpToId: "e2",
       records: 1,
       runId: "e3",
     });

@@ -17,7 +17,7 @@ const start = (worker: Worker, more: Partial<StartRun> = {}): StartRun => ({
   runId: `${worker}-1`,
   worker,
   failures: 0,
-  emptyThroughId: null,
+  emptyUpToId: null,
   ...more,
 });
 
@@ -50,7 +50,7 @@ describe("a modelled observer run", () => {
     const output = requests * outputPerRequest;
     expect(made.finished).toEqual({
       ...{ type: "run.finished", runId: "observer-1", worker: "observer", outcome: "recorded" },
-      ...{ throughId: ids[2], records: 2, rejected: 0, requests, sourceTokens: 1800, durationMs },
+      ...{ coversUpToId: ids[2], records: 2, rejected: 0, requests, sourceTokens: 1800, durationMs },
       usage: { input, output, cacheRead: 0, cacheWrite: 0, cost: (input + 10 * output) / 1e6 },
     });
     expect(made.fact).toMatchObject({ id: "modelled-1", kind: "ledger", tokens: 0 });
@@ -69,12 +69,12 @@ describe("a modelled observer run", () => {
     const ids = [900, 1100, 1, 3000].map((tokens) => s.say(tokens) && s.tip);
     const { make } = createRunMaker(DEFAULT_MODEL, undefined);
     const through = (failures: number) =>
-      make(start("observer", { failures }), stateOf(s)).finished.throughId;
+      make(start("observer", { failures }), stateOf(s)).finished.coversUpToId;
     expect([0, 1, 2, 9].map(through)).toEqual([ids[1], ids[0], ids[0], ids[0]]);
     const alone = schedule(settings);
     alone.say(5000);
     const { finished } = make(start("observer"), stateOf(alone));
-    expect(finished).toMatchObject({ throughId: alone.tip, sourceTokens: 5000, usage: { cost: 0 } });
+    expect(finished).toMatchObject({ coversUpToId: alone.tip, sourceTokens: 5000, usage: { cost: 0 } });
   });
 
   it("gives each record and each entry an id of its own", () => {
@@ -119,7 +119,7 @@ describe("a modelled observer run", () => {
     const { finished, fact: recorded } = make(start("observer"), stateOf(schedule(settings)));
     expect(finished).toMatchObject({
       outcome: "empty",
-      throughId: null,
+      coversUpToId: null,
       requests: 0,
       durationMs: 0,
       records: 0,
@@ -133,7 +133,7 @@ describe("a modelled observer run", () => {
     s.say(1000);
     const made = createRunMaker(DEFAULT_MODEL, undefined).makeEmpty(start("observer"), stateOf(s));
     expect(made).toMatchObject({
-      finished: { outcome: "empty", throughId: s.tip, sourceTokens: 1000, records: 0, requests: 2 },
+      finished: { outcome: "empty", coversUpToId: s.tip, sourceTokens: 1000, records: 0, requests: 2 },
     });
     expect(made.fact).toBeUndefined();
   });
@@ -142,8 +142,8 @@ describe("a modelled observer run", () => {
     const s = schedule(settings);
     const [first, second] = [1500, 1500].map((tokens) => s.say(tokens) && s.tip);
     const { make } = createRunMaker(DEFAULT_MODEL, undefined);
-    const { finished } = make(start("observer", { emptyThroughId: first ?? null }), stateOf(s));
-    expect(finished).toMatchObject({ throughId: second, sourceTokens: 1500 });
+    const { finished } = make(start("observer", { emptyUpToId: first ?? null }), stateOf(s));
+    expect(finished).toMatchObject({ coversUpToId: second, sourceTokens: 1500 });
   });
 });
 
@@ -158,7 +158,7 @@ describe("a modelled reflector run", () => {
     const made = make(start("reflector"), stateOf(s));
     expect(made.finished).toMatchObject({
       outcome: "recorded",
-      throughId: "e1",
+      coversUpToId: "e1",
       records: 2,
       sourceTokens: 0,
     });
@@ -180,7 +180,7 @@ describe("a modelled reflector run", () => {
     dropped.tell({ type: "branch.extended", entries: [ledgerEntry("d", ledger)] });
     for (const s of [unobserved, dropped]) {
       for (const worker of ["reflector", "dropper"] as const) {
-        expect(make(start(worker), stateOf(s)).finished).toMatchObject({ throughId: null, requests: 0 });
+        expect(make(start(worker), stateOf(s)).finished).toMatchObject({ coversUpToId: null, requests: 0 });
       }
     }
   });
@@ -192,7 +192,7 @@ describe("a modelled dropper run", () => {
     const { make } = createRunMaker(modelWith("dropper", { recordsPerUnit: 5 }), undefined);
     const made = make(start("dropper"), stateOf(s));
     // Five of 50 tokens are 150 over the target.
-    expect(made.finished).toMatchObject({ outcome: "recorded", throughId: "e1", records: 3 });
+    expect(made.finished).toMatchObject({ outcome: "recorded", coversUpToId: "e1", records: 3 });
     expect(ledgerOf(made)).toEqual({
       type: "drops",
       coversUpToId: "e1",
@@ -209,7 +209,7 @@ describe("a modelled dropper run", () => {
   it("asks nobody when the pool is within its target", () => {
     const { make } = createRunMaker(DEFAULT_MODEL, undefined);
     expect(make(start("dropper"), stateOf(remembering("high", "high"))).finished).toMatchObject({
-      throughId: null,
+      coversUpToId: null,
       requests: 0,
     });
   });

@@ -79,7 +79,7 @@ describe("a plain session", () => {
     expect(counts.observer).toEqual({ recorded: 1, modelled: 0, noTrace: 0 });
     expect(runsOf(steps)).toEqual(["observer recorded"]);
     const run = steps.find(({ event }) => event.type === "run.finished")?.event;
-    expect(run).toMatchObject({ runId: "observer-1", throughId: covers, durationMs: 6000 });
+    expect(run).toMatchObject({ runId: "observer-1", coversUpToId: covers, durationMs: 6000 });
   });
 
   it("with memory takes a run without a trace for one that found nothing", () => {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { CommandSchema } from "../../../machines/commands.ts";
-import { readLanes } from "../../../machines/lanes/lanes.ts";
+import { laneInputs } from "../../../machines/lanes/lanes.ts";
 import type { ReplayStep } from "../../../machines/recording/replay.ts";
 import type { Difference } from "../../../machines/recording/verify.ts";
 import { eventTime } from "../../../reducers/engine/event-time.ts";
@@ -138,7 +138,7 @@ export function laneReadings(
   { state, lanes: states, event }: ReplayStep,
   lanes: readonly LaneName[],
 ): Partial<Record<LaneName, z.infer<typeof LaneSchema>>> {
-  const readings = readLanes(state, states, eventTime(event.at));
+  const readings = laneInputs(state, states, eventTime(event.at));
   return Object.fromEntries(
     lanes.map((lane) => {
       const { clock, threshold } = readings[lane];

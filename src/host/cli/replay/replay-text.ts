@@ -1,4 +1,4 @@
-import { readLanes } from "../../../machines/lanes/lanes.ts";
+import { laneInputs } from "../../../machines/lanes/lanes.ts";
 import type { ReplayStep } from "../../../machines/recording/replay.ts";
 import { eventTime } from "../../../reducers/engine/event-time.ts";
 import type { LaneName } from "../../../reducers/engine/lane-names.ts";
@@ -64,7 +64,7 @@ export function createStepTable(io: Io, lanes: readonly LaneName[]): StepTable {
       const at = eventTime(event.at);
       const date = new Date(at);
       if (dateOf(date) !== day) openDay(date);
-      const readings = readLanes(state, step.lanes, at);
+      const readings = laneInputs(state, step.lanes, at);
       const words = clipped(
         `${step.modelled ? "~" : ""}${event.type} ${eventWords(event)}`.trim(),
         eventWidth,

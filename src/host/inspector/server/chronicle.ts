@@ -1,5 +1,5 @@
 import type { Step } from "../../../machines/engine.ts";
-import type { Standing } from "../../../machines/lanes/lanes.ts";
+import type { LanesSnapshot } from "../../../machines/lanes/lanes.ts";
 import type { ReplayStep } from "../../../machines/recording/replay.ts";
 import type { Decided } from "../../../machines/recording/verify.ts";
 import { type EngineState, evolve, initialState } from "../../../reducers/engine/engine-state.ts";
@@ -55,7 +55,7 @@ export interface Chronicle {
   readonly clocks: Readonly<Record<LaneName, RangeColumn>>;
   readonly thresholds: Readonly<Record<LaneName, Spans<number>>>;
   readonly states: Readonly<Record<LaneName, Spans<string>>>;
-  readonly standings: Spans<Standing>;
+  readonly standings: Spans<LanesSnapshot>;
   readonly decisions: ReadonlyMap<number, Decided>;
   /** 1 for an event that has one: asking the map for each of a million costs a second. */
   readonly decided: Column;
@@ -88,7 +88,7 @@ export function createChronicle(store: EventStore): Chronicle {
   const clocks = perLane(() => createRangeColumn("uint32"));
   const thresholds = perLane(() => createSpans<number>());
   const states = perLane(() => createSpans<string>());
-  const standings = createSpans<Standing>();
+  const standings = createSpans<LanesSnapshot>();
   const decisions = new Map<number, Decided>();
   const decided = createColumn("uint8");
   const modelled = new Set<number>();
@@ -162,7 +162,7 @@ export function createChronicle(store: EventStore): Chronicle {
     lastTaken,
     take(step) {
       const index = at.length;
-      const { event, state, lanes, standing } = step;
+      const { event, state, lanes, snapshot } = step;
       at.push(eventTime(event.at));
       numbers.push("number" in step ? step.number : event.seq);
       if ("modelled" in step && step.modelled) modelled.add(index);
@@ -173,7 +173,7 @@ export function createChronicle(store: EventStore): Chronicle {
         thresholds[lane].set(index, readings[lane].threshold);
         states[lane].set(index, lanes[lane]);
       }
-      standings.set(index, standing);
+      standings.set(index, snapshot);
       decided.push(step.transitions.length > 0 || step.commands.length > 0 ? 1 : 0);
       noteDecision(index, step);
       noteResult(index, event);

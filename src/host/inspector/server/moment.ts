@@ -1,4 +1,4 @@
-import type { Standing } from "../../../machines/lanes/lanes.ts";
+import type { LanesSnapshot } from "../../../machines/lanes/lanes.ts";
 import { idAt } from "../../../reducers/branch.ts";
 import type { EngineState } from "../../../reducers/engine/engine-state.ts";
 import type { EngineEvent } from "../../../reducers/engine/events.ts";
@@ -14,15 +14,15 @@ import type { Change, Moment } from "./viewer-data.ts";
 /** Everything about one event: first what it changed, then why each lane stands where it stands. */
 export function momentAt(chronicle: Chronicle, store: EventStore, list: EventList, index: number): Moment {
   const [event] = store.read(index, index + 1);
-  const standing = chronicle.standings.at(index);
-  if (!event || !standing) throw new Error(`there is no event at ${index}`);
+  const snapshot = chronicle.standings.at(index);
+  if (!event || !snapshot) throw new Error(`there is no event at ${index}`);
   const { before, after: state } = chronicle.statesAround(index);
   const at = chronicle.at.at(index);
   const decided = chronicle.decisions.get(index);
-  const reasons = whyLanes(state, standing, at);
+  const reasons = whyLanes(state, snapshot, at);
   return {
     row: list.row(index),
-    changes: changesBetween(factsOf(before, chronicle.standings.at(index - 1)), factsOf(state, standing)),
+    changes: changesBetween(factsOf(before, chronicle.standings.at(index - 1)), factsOf(state, snapshot)),
     lanes: Object.fromEntries(
       LANES.map((lane) => {
         const taken = chronicle.lastTaken[lane];
@@ -30,7 +30,7 @@ export function momentAt(chronicle: Chronicle, store: EventStore, list: EventLis
         return [
           lane,
           {
-            state: standing.states[lane],
+            state: snapshot.states[lane],
             why: reasons[lane],
             moved: decided?.transitions.find((transition) => transition.lane === lane) ?? null,
             arrows: [...arrows],
@@ -55,12 +55,12 @@ export function momentAt(chronicle: Chronicle, store: EventStore, list: EventLis
 type Facts = Record<string, string | number | boolean | null>;
 
 /** What is worth comparing, flat. */
-function factsOf(state: EngineState, standing: Standing | undefined): Facts {
+function factsOf(state: EngineState, snapshot: LanesSnapshot | undefined): Facts {
   const { session, settings } = state;
   const { ledger, branch } = session;
   const clocks = clocksOfSession(session);
   const facts: Facts = {};
-  for (const lane of LANES) facts[`${LANE_LABELS[lane]} lane`] = standing?.states[lane] ?? "not started";
+  for (const lane of LANES) facts[`${LANE_LABELS[lane]} lane`] = snapshot?.states[lane] ?? "not started";
   Object.assign(facts, {
     "observe clock": clocks.observe,
     "reflect clock": clocks.reflect,
@@ -86,7 +86,7 @@ function factsOf(state: EngineState, standing: Standing | undefined): Facts {
   }
   for (const [key, value] of Object.entries(settings)) facts[`setting ${key}`] = plain(value);
   for (const lane of LANES) {
-    for (const [key, value] of Object.entries(standing?.contexts[lane] ?? {})) {
+    for (const [key, value] of Object.entries(snapshot?.contexts[lane] ?? {})) {
       if (key !== "lane") facts[`${LANE_LABELS[lane]} ${wordsOf(key)}`] = plain(value);
     }
   }

@@ -1,5 +1,5 @@
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
-import type { Standing } from "../../../machines/lanes/lanes.ts";
+import type { LanesSnapshot } from "../../../machines/lanes/lanes.ts";
 import type { EngineState } from "../../../reducers/engine/engine-state.ts";
 import { LANES, type LaneName } from "../../../reducers/engine/lane-names.ts";
 import { clocksOfSession } from "../../../reducers/session.ts";
@@ -46,7 +46,11 @@ const CLOCK_NAMES: Readonly<Record<LaneName, string>> = {
 };
 
 /** The footer's one line: each clock as a gauge, and what is going on. */
-export function footerText(state: EngineState, states: Standing["states"], paint: Paint = PLAIN): string {
+export function footerText(
+  state: EngineState,
+  states: LanesSnapshot["states"],
+  paint: Paint = PLAIN,
+): string {
   const clocks = clocksByLane(state);
   // Names first and single spaces: Pi makes one space of several, so that nothing else tells whose bar it is.
   const gauges = LANES.map((lane) => {
@@ -60,7 +64,7 @@ export function footerText(state: EngineState, states: Standing["states"], paint
   );
 }
 
-function activityOf(states: Standing["states"], passive: boolean, paint: Paint): string {
+function activityOf(states: LanesSnapshot["states"], passive: boolean, paint: Paint): string {
   const running = [
     states.observer === "running" && "observing…",
     states.reflectDrop === "running.reflecting" && "reflecting…",
@@ -77,7 +81,7 @@ function activityOf(states: Standing["states"], passive: boolean, paint: Paint):
 
 export interface Footer {
   /** Shows how things stand; does nothing when that reads the same as before. */
-  update(state: EngineState, states: Standing["states"]): void;
+  update(state: EngineState, states: LanesSnapshot["states"]): void;
   clear(): void;
 }
 

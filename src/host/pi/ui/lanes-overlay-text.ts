@@ -1,4 +1,4 @@
-import type { Standing } from "../../../machines/lanes/lanes.ts";
+import type { LanesSnapshot } from "../../../machines/lanes/lanes.ts";
 import { type EngineState, totalSpend } from "../../../reducers/engine/engine-state.ts";
 import { eventTime } from "../../../reducers/engine/event-time.ts";
 import { LANES, type LaneName, WORKERS, type Worker } from "../../../reducers/engine/lane-names.ts";
@@ -8,7 +8,7 @@ import { clocksByLane, gauge, type Paint, PLAIN, type Tone } from "./footer.ts";
 
 export interface LanesInput {
   state: EngineState;
-  standing: Standing;
+  snapshot: LanesSnapshot;
   /** `provider/id` of the workers' model, or why there is none */
   workerModel: string;
   /** Milliseconds since the epoch */
@@ -25,19 +25,19 @@ const INDENT = 15;
 
 /** How the lanes stand, line by line: state, clock, reason, last result and spend of each, then memory as a whole. */
 export function lanesLines(
-  { state, standing, workerModel, now }: LanesInput,
+  { state, snapshot, workerModel, now }: LanesInput,
   paint: Paint = PLAIN,
 ): string[] {
-  const reasons = whyLanes(state, standing, now);
+  const reasons = whyLanes(state, snapshot, now);
   const clocks = clocksByLane(state);
   const lines: string[] = [];
   const detail = (name: string, text: string, tone: Tone = "muted") =>
     lines.push(`${" ".repeat(INDENT)}${paint("dim", name.padEnd(6))}${paint(tone, text)}`);
 
   for (const lane of LANES) {
-    const name = standing.states[lane];
+    const name = snapshot.states[lane];
     const { clock, threshold } = clocks[lane];
-    const since = standing.since[lane];
+    const since = snapshot.since[lane];
     const bar = paint(clock >= threshold ? "warning" : "muted", gauge(clock, threshold, 10));
     lines.push(
       `${paint("text", LANE_LABELS[lane].padEnd(INDENT))}${paint(toneOf(name), name.padEnd(20))}${bar} ${paint("muted", `${tokens(clock)} of ${tokens(threshold)}`)}`,

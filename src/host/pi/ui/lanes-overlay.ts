@@ -34,7 +34,7 @@ export async function openLanesOverlay(
       const redraw = () => tui.requestRender();
       const steps = engine.steps$.subscribe({ next: redraw, complete: close, error: close });
       const ticking = setInterval(() => {
-        const { states } = engine.standing;
+        const { states } = engine.snapshot;
         if (isAnyLaneRunning(states) || Object.values(states).includes("backingOff")) redraw();
       }, TICK_MS);
       ticking.unref();
@@ -48,7 +48,7 @@ export async function openLanesOverlay(
         };
         const title = " Memory lanes ";
         const lines = lanesLines(
-          { state: engine.state, standing: engine.standing, workerModel: workerModel(), now: Date.now() },
+          { state: engine.state, snapshot: engine.snapshot, workerModel: workerModel(), now: Date.now() },
           paintOf(ctx),
         );
         return [
