@@ -1,10 +1,9 @@
-import { type Observable, Subject } from "rxjs";
+import { map, type OperatorFunction, observeOn, queueScheduler } from "rxjs";
 import { createActor, type InspectionEvent, type Snapshot } from "xstate";
 import { type EngineState, evolve, initialState, restoreBooks } from "../reducers/engine/engine-state.ts";
 import { AGENT_BUSY, type EngineEvent } from "../reducers/engine/events.ts";
 import { LANES, type LaneName, laneOf } from "../reducers/engine/lane-names.ts";
 import type { Command } from "./commands.ts";
-import { inTurn } from "./in-turn.ts";
 import { createLanes, type LanesSnapshot } from "./lanes/lanes.ts";
 import type { Keyframe } from "./recording/recording.ts";
 import { planFor, type SchedulerEvent, schedulerMachine } from "./scheduler.ts";
@@ -43,10 +42,11 @@ export interface EngineOptions {
 }
 
 export interface Engine {
-  /** Puts an event into the stream. Events put in from within a step are taken after it, in order. */
-  dispatch(event: EngineEvent): void;
-  /** What each event did, in order. It errors, and the engine stops, if a reducer or a machine throws. */
-  readonly steps$: Observable<Step>;
+  /**
+   * Takes one event and gives what it did. Throws what a reducer or a machine throws, naming the event, and is of no use
+   * after that.
+   */
+  step(event: EngineEvent): Step;
   readonly state: EngineState;
   readonly lanes: Readonly<Record<LaneName, string>>;
   readonly snapshot: LanesSnapshot;
@@ -57,7 +57,7 @@ export interface Engine {
   watch(observer: Watcher): () => void;
   /** Where the machines and the books stand, for a recording that starts here. */
   keyframe(): Keyframe;
-  /** Stops the actors and completes the stream. */
+  /** Stops the actors. */
   stop(): void;
 }
 
@@ -71,8 +71,7 @@ export interface Engine {
  */
 export function createEngine(options: EngineOptions = {}): Engine {
   const { inspect, keyframe } = options;
-  const steps = new Subject<Step>();
-  let hasEnded = false;
+  let failure: { error: unknown } | undefined;
   let state = initialState();
   let current: EngineEvent | undefined;
   let commands: Command[] = [];
@@ -80,8 +79,7 @@ export function createEngine(options: EngineOptions = {}): Engine {
   let watchers = inspect ? 1 : 0;
 
   function onError(error: unknown): void {
-    hasEnded = true;
-    steps.error(error);
+    failure ??= { error };
   }
 
   const schedulerSnapshot = keyframe?.machines.scheduler as Snapshot<unknown> | undefined;
@@ -109,7 +107,7 @@ export function createEngine(options: EngineOptions = {}): Engine {
     else scheduler.send(heard);
   }
 
-  function step(event: EngineEvent): Step {
+  function take(event: EngineEvent): Step {
     const before = lanes.snapshot.states;
     state = evolve(state, event);
     current = event;
@@ -131,20 +129,19 @@ export function createEngine(options: EngineOptions = {}): Engine {
     };
   }
 
-  const dispatch = inTurn((event: EngineEvent) => {
-    if (hasEnded) return;
-    try {
-      const taken = step(event);
-      // An actor that failed has ended the stream by now.
-      if (!hasEnded) steps.next(taken);
-    } catch (error) {
-      onError(error);
-    }
-  });
-
   return {
-    dispatch,
-    steps$: steps.asObservable(),
+    step(event) {
+      try {
+        const step = take(event);
+        if (!failure) return step;
+      } catch (error) {
+        onError(error);
+      }
+      const why = failure?.error instanceof Error ? failure.error.message : String(failure?.error);
+      throw new Error(`event ${event.seq} (${event.type}) could not be taken: ${why}`, {
+        cause: failure?.error,
+      });
+    },
     get state() {
       return state;
     },
@@ -174,12 +171,15 @@ export function createEngine(options: EngineOptions = {}): Engine {
       compactionFailure: state.compactionFailure,
     }),
     stop() {
-      hasEnded = true;
-      steps.complete();
       scheduler.stop();
       lanes.stop();
     },
   };
+}
+
+/** An engine as an operator: a step for each event, in order. Events that come in while one is taken wait for their turn. */
+export function stepsOf(engine: Engine): OperatorFunction<EngineEvent, Step> {
+  return (events$) => events$.pipe(observeOn(queueScheduler), map(engine.step));
 }
 
 /** What the scheduler hears of an event, if anything. */

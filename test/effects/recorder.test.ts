@@ -52,7 +52,7 @@ function recorded(options: Partial<RecorderOptions> = {}) {
     ...options,
   });
   for (const step of s.steps) recorder.take(step);
-  s.engine.steps$.subscribe((step) => recorder.take(step));
+  s.steps$.subscribe((step) => recorder.take(step));
   return { s, recorder };
 }
 

@@ -1,9 +1,8 @@
+import { Subject } from "rxjs";
 import { describe, expect, it } from "vitest";
 import { createActor } from "xstate";
-import { createEngine, type Step } from "../../src/machines/engine.ts";
-import { inTurn } from "../../src/machines/in-turn.ts";
+import { createEngine, stepsOf } from "../../src/machines/engine.ts";
 import { planFor, schedulerMachine } from "../../src/machines/scheduler.ts";
-import { createStepper } from "../../src/machines/stepper.ts";
 import type { EngineEvent } from "../../src/reducers/engine/events.ts";
 import { DEFAULT_SETTINGS } from "../../src/reducers/settings.ts";
 
@@ -22,44 +21,11 @@ const turn: EngineEvent = { v: 1, seq: 2, at: AT, type: "turn.ended" };
 /** What no reader of events lets in. */
 const damaged = { v: 1, seq: 3, at: AT, type: "branch.extended" } as EngineEvent;
 
-function engineWithLog() {
-  const engine = createEngine();
-  const log: string[] = [];
-  engine.steps$.subscribe({
-    next: ({ event }: Step) => log.push(event.type),
-    error: (error: unknown) => log.push(error instanceof TypeError ? "error" : "?"),
-    complete: () => log.push("complete"),
-  });
-  return { engine, log };
-}
-
 describe("an engine", () => {
-  it("ends in an error when a reducer throws, and takes no more", () => {
-    const { engine, log } = engineWithLog();
-    for (const event of [opened, damaged]) engine.dispatch(event);
-    const { state } = engine;
-    engine.dispatch({ v: 1, seq: 4, at: AT, type: "agent.started" });
-    expect(log).toEqual(["session.opened", "error"]);
-    expect(engine.state).toBe(state);
-  });
-
-  it("completes when it is stopped, and takes no more", () => {
-    const { engine, log } = engineWithLog();
-    engine.dispatch(opened);
-    const { state } = engine;
-    engine.stop();
-    engine.dispatch({ v: 1, seq: 2, at: AT, type: "agent.started" });
-    expect(log).toEqual(["session.opened", "complete"]);
-    expect(engine.state).toBe(state);
-    for (const machine of Object.values(engine.keyframe().machines)) {
-      expect(machine).toMatchObject({ status: "stopped" });
-    }
-  });
-
   it("goes on from a keyframe with every machine and all books where they stood", () => {
-    const { engine } = engineWithLog();
-    for (const event of [opened, turn]) engine.dispatch(event);
-    engine.dispatch({ v: 1, seq: 3, at: AT, type: "agent.started" });
+    const engine = createEngine();
+    for (const event of [opened, turn]) engine.step(event);
+    engine.step({ v: 1, seq: 3, at: AT, type: "agent.started" });
     const keyframe = engine.keyframe();
     expect(keyframe.machines).toMatchObject({
       scheduler: { value: "open" },
@@ -70,7 +36,7 @@ describe("an engine", () => {
     const next = createEngine({ keyframe });
     expect(next.lanes).toEqual(engine.lanes);
     expect(next.keyframe().machines).toEqual(keyframe.machines);
-    next.dispatch(opened);
+    next.step(opened);
     expect(next.keyframe()).toEqual(keyframe);
   });
 
@@ -83,39 +49,39 @@ describe("an engine", () => {
       },
     });
     expect([...seen.keys()].sort()).toEqual(["compaction", "observer", "reflectDrop", "scheduler"]);
-    engine.dispatch({ ...opened, branch: [] });
+    engine.step({ ...opened, branch: [] });
     for (const [, events] of seen) events.length = 0;
     // Moves nothing: nobody would hear of it if nobody watched.
-    engine.dispatch({ v: 1, seq: 2, at: AT, type: "agent.settled", aborted: false });
+    engine.step({ v: 1, seq: 2, at: AT, type: "agent.settled", aborted: false });
     for (const [, events] of seen) expect(events.length).toBeGreaterThan(0);
     engine.stop();
   });
 
   it("shows every message to who watches, from then until he is done, with the event that caused it", () => {
-    const { engine } = engineWithLog();
+    const engine = createEngine();
     const seen: [string, number | undefined][] = [];
-    engine.dispatch(opened);
+    engine.step(opened);
     const end = engine.watch(({ type }, cause) => seen.push([type, cause?.seq]));
     expect(seen).toEqual(Array.from({ length: 4 }, () => ["@xstate.actor", undefined]));
     // Moves nothing, yet is seen.
-    engine.dispatch({ v: 1, seq: 2, at: AT, type: "agent.settled", aborted: false });
+    engine.step({ v: 1, seq: 2, at: AT, type: "agent.settled", aborted: false });
     const after = seen.length;
     expect(seen.slice(4).map(([, seq]) => seq)).toEqual(Array.from({ length: after - 4 }, () => 2));
     expect(seen.slice(4).map(([type]) => type)).toContain("@xstate.event");
     end();
     expect(engine.lanes.observer).toBe("due");
-    engine.dispatch({ ...turn, seq: 3 });
+    engine.step({ ...turn, seq: 3 });
     expect(engine.lanes.observer).toBe("running");
     expect(seen).toHaveLength(after);
   });
 });
 
-describe("a stepper", () => {
+describe("an engine that an event breaks", () => {
   it("says which event could not be taken, and why", () => {
-    const { step } = createStepper();
+    const { step } = createEngine();
     step(opened);
     const attempt = () => step(damaged);
-    expect(attempt).toThrow(/^event 3 \(branch\.extended\) could not be replayed: .*iterable/);
+    expect(attempt).toThrow(/^event 3 \(branch\.extended\) could not be taken: .*iterable/);
     expect(attempt).toThrow(expect.objectContaining({ cause: expect.any(TypeError) }));
   });
 });
@@ -145,16 +111,18 @@ describe("the scheduler's plan", () => {
   });
 });
 
-describe("working in turn", () => {
-  it("takes what comes in meanwhile afterwards, in order, also after a failure", () => {
-    const done: number[] = [];
-    const take = inTurn((value: number) => {
-      if (value === 1) for (const next of [2, 3]) take(next);
-      done.push(value);
-      if (value === 3) throw new Error("three");
+describe("an engine as an operator", () => {
+  it("takes what comes in during a step after it, and ends in an error when an event breaks it", () => {
+    const events$ = new Subject<EngineEvent>();
+    const log: string[] = [];
+    events$.pipe(stepsOf(createEngine())).subscribe({
+      next: ({ event }) => {
+        if (event.seq === 1) for (const next of [turn, damaged, turn]) events$.next(next);
+        log.push(event.type);
+      },
+      error: () => log.push("error"),
     });
-    expect(() => take(1)).toThrow("three");
-    take(4);
-    expect(done).toEqual([1, 2, 3, 4]);
+    events$.next(opened);
+    expect(log).toEqual(["session.opened", "turn.ended", "error"]);
   });
 });

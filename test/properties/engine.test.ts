@@ -2,10 +2,10 @@ import { readFileSync, rmSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Step } from "../../src/machines/engine.ts";
+import { createEngine, type Engine } from "../../src/machines/engine.ts";
 import type { RecordingLine } from "../../src/machines/recording/recording.ts";
 import { parseRecordingLine } from "../../src/machines/recording/recording-line.ts";
 import { replay } from "../../src/machines/recording/replay.ts";
-import { createStepper, type Stepper } from "../../src/machines/stepper.ts";
 import { type Act, type ActedSession, actedSession, anyAct, SETTINGS } from "../support/engine-acts.ts";
 import { engineRules } from "../support/engine-rules.ts";
 import { trySequences } from "../support/failing-recording.ts";
@@ -17,13 +17,13 @@ const OPEN: Act = { do: "open", isSame: true };
 /** An engine, the plain model beside it and the rules that hold for both; every step is compared and checked. */
 function trial(taken: Step[]) {
   const session = actedSession();
-  const { engine, step } = createStepper();
+  const engine = createEngine();
   const model = referenceLanes();
   const rules = engineRules();
 
   function act(...acts: Act[]): void {
     for (const event of acts.flatMap((one) => session.eventsOf(one))) {
-      const made = step(event);
+      const made = engine.step(event);
       taken.push(made);
       const expected = model.take(event);
       const actual = { lanes: made.lanes, commands: made.commands };
@@ -92,16 +92,16 @@ describe("the engine, whatever happens to it", () => {
     fc.assert(
       fc.property(half, half, (before, after) => {
         const session = actedSession();
-        const first = createStepper();
+        const first = createEngine();
         const live = [OPEN, ...before].flatMap((act) => take(session, act, first));
-        const keyframe = JSON.parse(JSON.stringify(first.engine.keyframe()));
+        const keyframe = JSON.parse(JSON.stringify(first.keyframe()));
         const isClosed = keyframe.machines.scheduler.value === "closed";
-        const second = createStepper({ keyframe });
+        const second = createEngine({ keyframe });
         const [reopened] = session.eventsOf(OPEN);
         if (!reopened || live.length === 0) throw new Error("expected an opening");
         if (isClosed) first.step(reopened);
         second.step({ ...reopened, ...contextWindowOf(first) });
-        expect(second.engine.lanes).toEqual(first.engine.lanes);
+        expect(second.lanes).toEqual(first.lanes);
         for (const act of after) {
           for (const event of session.eventsOf(act)) {
             const { lanes, commands } = second.step(event);
@@ -144,7 +144,7 @@ describe("the engine, whatever happens to it", () => {
   });
 });
 
-function take(session: ActedSession, act: Act, { step }: Stepper): Step[] {
+function take(session: ActedSession, act: Act, { step }: Engine): Step[] {
   return session.eventsOf(act).map((event) => {
     const made = step(event);
     session.hear(made.commands);
@@ -157,8 +157,7 @@ function decided({ lanes, commands }: Step) {
 }
 
 /** What an opening tells besides the branch and the settings; a session that was closed tells it anew. */
-function contextWindowOf({ engine }: Stepper) {
-  const { contextWindow } = engine.state;
+function contextWindowOf({ state: { contextWindow } }: Engine) {
   return contextWindow === undefined ? {} : { contextWindow };
 }
 

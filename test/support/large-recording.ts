@@ -1,5 +1,5 @@
 import type { Command } from "../../src/machines/commands.ts";
-import { createEngine, type Step } from "../../src/machines/engine.ts";
+import { createEngine } from "../../src/machines/engine.ts";
 import { decisionOf, RECORDING_VERSION, type RecordingLine } from "../../src/machines/recording/recording.ts";
 import { noUsage } from "../../src/reducers/engine/engine-state.ts";
 import { type EngineEvent, EVENT_VERSION, type Unstamped } from "../../src/reducers/engine/events.ts";
@@ -26,8 +26,6 @@ const OBSERVATIONS = 4;
 export function* largeRecording(options: LargeRecordingOptions): Generator<RecordingLine> {
   const { events, tokensPerEntry = 120 } = options;
   const engine = createEngine();
-  const steps: Step[] = [];
-  engine.steps$.subscribe((step) => steps.push(step));
   const random = dice(7);
   let seq = 0;
   let at = Date.parse("2026-01-15T09:00:00.000Z");
@@ -37,17 +35,15 @@ export function* largeRecording(options: LargeRecordingOptions): Generator<Recor
 
   function tell(event: Unstamped): RecordingLine[] {
     at += 400;
-    engine.dispatch({
+    const step = engine.step({
       v: EVENT_VERSION,
       seq: ++seq,
       at: new Date(at).toISOString(),
       ...event,
     } as EngineEvent);
-    return steps.splice(0).flatMap((step) => {
-      due.push(...step.commands);
-      const decision = decisionOf(step);
-      return decision ? [step.event, decision] : [step.event];
-    });
+    due.push(...step.commands);
+    const decision = decisionOf(step);
+    return decision ? [step.event, decision] : [step.event];
   }
   const nextId = () => {
     tip = (++entries).toString(16).padStart(8, "0");

@@ -1,3 +1,4 @@
+import { Subject } from "rxjs";
 import {
   type Command,
   createEngine,
@@ -5,6 +6,7 @@ import {
   planCompaction,
   renderSources,
 } from "../../src/index.ts";
+import { stepsOf } from "../../src/machines/engine.ts";
 import { NOWHERE } from "../../src/reducers/branch.ts";
 import { noUsage } from "../../src/reducers/engine/engine-state.ts";
 import type { Unstamped } from "../../src/reducers/engine/events.ts";
@@ -64,7 +66,8 @@ export function simulate({
   let seq = 0;
   let total = 0;
 
-  engine.steps$.subscribe(({ commands }) => {
+  const events$ = new Subject<EngineEvent>();
+  events$.pipe(stepsOf(engine)).subscribe(({ commands }) => {
     for (const command of commands) {
       if (command.type === "startRun") start(command);
       else if (command.type === "requestCompaction") compact("lane");
@@ -73,7 +76,7 @@ export function simulate({
 
   function tell(event: Unstamped): void {
     seq++;
-    engine.dispatch({ v: 1, seq, at: new Date(seq * 1000).toISOString(), ...event } as EngineEvent);
+    events$.next({ v: 1, seq, at: new Date(seq * 1000).toISOString(), ...event } as EngineEvent);
   }
 
   function append(fields: Record<string, unknown> & { type: string }): void {

@@ -1,3 +1,4 @@
+import { type Observable, Subject } from "rxjs";
 import type { Command } from "../../src/machines/commands.ts";
 import { createEngine, type Engine, type Step } from "../../src/machines/engine.ts";
 import { noUsage } from "../../src/reducers/engine/engine-state.ts";
@@ -11,6 +12,7 @@ import { DEFAULT_SETTINGS, type Settings } from "../../src/reducers/settings.ts"
 export interface Schedule {
   readonly engine: Engine;
   readonly steps: Step[];
+  readonly steps$: Observable<Step>;
   /** Puts an event in and gives what it did. */
   tell(event: Unstamped): Step;
   /** Moves event time on, in milliseconds. */
@@ -35,7 +37,7 @@ const START = Date.parse("2026-01-15T14:30:00.000Z");
 export function schedule(settings: Partial<Settings> = {}, contextWindow?: number): Schedule {
   const engine = createEngine();
   const steps: Step[] = [];
-  engine.steps$.subscribe((step) => steps.push(step));
+  const steps$ = new Subject<Step>();
   let at = START;
   let seq = 0;
   let entries = 0;
@@ -44,9 +46,9 @@ export function schedule(settings: Partial<Settings> = {}, contextWindow?: numbe
 
   function tell(event: Unstamped): Step {
     seq++;
-    engine.dispatch({ v: 1, seq, at: new Date(at).toISOString(), ...event } as EngineEvent);
-    const step = steps.at(-1);
-    if (!step) throw new Error("the engine did not take the event");
+    const step = engine.step({ v: 1, seq, at: new Date(at).toISOString(), ...event } as EngineEvent);
+    steps.push(step);
+    steps$.next(step);
     for (const command of step.commands) if (command.type === "startRun") inFlight.push(command);
     if (event.type === "run.finished") inFlight = inFlight.filter(({ runId }) => runId !== event.runId);
     return step;
@@ -61,6 +63,7 @@ export function schedule(settings: Partial<Settings> = {}, contextWindow?: numbe
   const self: Schedule = {
     engine,
     steps,
+    steps$,
     tell,
     wait: (ms) => {
       at += ms;

@@ -3,12 +3,13 @@ import type {
   ExtensionContext,
   SessionBeforeCompactEvent,
 } from "@earendil-works/pi-coding-agent";
+import { Subject, share } from "rxjs";
 import packageJson from "../../../package.json" with { type: "json" };
 import { requestCompaction } from "../../effects/compaction.ts";
 import type { World } from "../../effects/live-session.ts";
 import { noticeFor } from "../../effects/notices.ts";
 import { createWorkerRuns } from "../../effects/workers/worker-runs.ts";
-import { createEngine, type Step } from "../../machines/engine.ts";
+import { createEngine, type Step, stepsOf } from "../../machines/engine.ts";
 import { type EngineEvent, EVENT_VERSION, type Unstamped } from "../../reducers/engine/events.ts";
 import type { EntryLookup } from "../../reducers/entries/entry.ts";
 import { planFold } from "../../reducers/ledger/compaction-plan.ts";
@@ -61,9 +62,11 @@ export function openMemory(
     env: process.env,
   });
   let seq = 0;
+  const events$ = new Subject<EngineEvent>();
+  const steps$ = events$.pipe(stepsOf(engine), share());
 
   function report(event: Unstamped): void {
-    engine.dispatch(stamp(event, ++seq));
+    events$.next(stamp(event, ++seq));
   }
 
   function sync(): void {
@@ -108,6 +111,7 @@ export function openMemory(
     {
       ctx,
       engine,
+      steps$,
       isOpen,
       lookup,
       workerModel: workerModelName,
@@ -145,7 +149,7 @@ export function openMemory(
       if (notice) world.notify(notice.message, notice.level);
     }
   }
-  engine.steps$.subscribe({
+  steps$.subscribe({
     next: act,
     error: (error) => {
       hasFailed = true;
@@ -259,6 +263,7 @@ export function openMemory(
       report({ type: "session.closed", reason: closing });
       if (!hasFailed) parkLanes(engine);
       await Promise.allSettled([shut, recorder?.close()]);
+      events$.complete();
       engine.stop();
     },
   };

@@ -1,4 +1,5 @@
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
+import type { Observable } from "rxjs";
 import type { Engine, Step } from "../../machines/engine.ts";
 import type { LaneName } from "../../reducers/engine/lane-names.ts";
 import type { EntryLookup } from "../../reducers/entries/entry.ts";
@@ -12,6 +13,7 @@ import { lanesLines } from "./ui/lanes-overlay-text.ts";
 export interface SessionWindowsOptions {
   ctx: ExtensionContext;
   engine: Engine;
+  steps$: Observable<Step>;
   /** Turns false when `ctx` must not be touched any more. */
   isOpen: () => boolean;
   lookup: EntryLookup;
@@ -28,7 +30,7 @@ export type Show = (ctx: ExtensionContext, text: string) => void;
 
 /** How a user of Pi sees the lanes: the footer, `/om:lanes`, `/om:run` and `/om:inspect`. */
 export function createSessionWindows(options: SessionWindowsOptions, show: Show) {
-  const { ctx, engine, isOpen, lookup, workerModel, sync, demand } = options;
+  const { ctx, engine, steps$, isOpen, lookup, workerModel, sync, demand } = options;
   const footer = createFooter(ctx, isOpen);
   const demands = createRunDemands({
     engine,
@@ -44,7 +46,7 @@ export function createSessionWindows(options: SessionWindowsOptions, show: Show)
   /** The server is loaded on request only; one serves all who look. */
   async function serve(say: (words: string) => void): Promise<InspectServer> {
     const { inspectLive } = await import("../inspector/server/live-inspector.ts");
-    return inspectLive(`session ${engine.state.sessionId}`, engine, history.steps, lookup, say);
+    return inspectLive(`session ${engine.state.sessionId}`, engine, steps$, history.steps, lookup, say);
   }
 
   return {
@@ -93,7 +95,7 @@ export function createSessionWindows(options: SessionWindowsOptions, show: Show)
     async showLanes(command: ExtensionContext, tui: () => Promise<PiTui>): Promise<void> {
       sync();
       if (command.mode === "tui") {
-        await openLanesOverlay(command, { engine, workerModel, tui: await tui() });
+        await openLanesOverlay(command, { engine, steps$, workerModel, tui: await tui() });
         return;
       }
       const { state, snapshot } = engine;

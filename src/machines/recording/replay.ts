@@ -1,7 +1,7 @@
 import type { EngineEvent } from "../../reducers/engine/events.ts";
 import type { Settings } from "../../reducers/settings.ts";
 import type { Step } from "../engine.ts";
-import { createStepper, type Stepper } from "../stepper.ts";
+import { createEngine, type Engine } from "../engine.ts";
 import { createRecordingSimulation } from "../what-if/simulated-recording.ts";
 import { createRunStatistics } from "../what-if/workload.ts";
 import { type Line, lineOf, lineText } from "./line.ts";
@@ -59,7 +59,7 @@ export function createReplay(): Replay {
     // Openings of one session count from 1 each; a file that was begun in its middle repeats the number before it.
     const number = offset + first.seq;
     if (number < lastNumber || (number === lastNumber && keyframe === undefined)) offset = lastNumber;
-    const opened: Part = createStepper(keyframe ? { keyframe } : {});
+    const opened: Part = { engine: createEngine(keyframe ? { keyframe } : {}) };
     keyframe = undefined;
     if (first.type !== "session.opened") missing(1);
     return opened;
@@ -87,7 +87,7 @@ export function createReplay(): Replay {
     part.seq = line.seq;
     lastNumber = offset + line.seq;
     report.events++;
-    const { event, state, lanes, snapshot, transitions, commands } = part.step(line);
+    const { event, state, lanes, snapshot, transitions, commands } = part.engine.step(line);
     const step = {
       number: lastNumber,
       modelled: false,
@@ -169,7 +169,8 @@ function* replayUnder(
 }
 
 /** One engine's share of a recording. */
-interface Part extends Stepper {
+interface Part {
+  readonly engine: Engine;
   /** Of the event taken last */
   seq?: number;
 }

@@ -5,10 +5,10 @@ import type { EntryFact } from "../../reducers/entries/entry-fact.ts";
 import { observerChunkBudget, type Settings } from "../../reducers/settings.ts";
 import type { Command } from "../commands.ts";
 import type { Step } from "../engine.ts";
+import { createEngine, type Engine } from "../engine.ts";
 import type { LanesSnapshot } from "../lanes/lanes.ts";
 import type { Keyframe, RecordingLine } from "../recording/recording.ts";
 import type { ReplayStep } from "../recording/replay.ts";
-import { createStepper, type Stepper } from "../stepper.ts";
 import {
   type Answer,
   type AnswerCounts,
@@ -75,13 +75,13 @@ export interface RecordedTimeline {
 }
 
 export function createRecordedTimeline(): RecordedTimeline {
-  let stepper: Stepper = createStepper();
+  let engine: Engine = createEngine();
   let step: Step | undefined;
   /** The compaction of ours that is under way */
   let ownCompaction: string | undefined;
 
   function itemsOf(event: EngineEvent): TimelineItem[] {
-    const { snapshot } = stepper.engine;
+    const { snapshot } = engine;
     const { states, contexts } = snapshot;
     switch (event.type) {
       case "run.finished":
@@ -121,14 +121,14 @@ export function createRecordedTimeline(): RecordedTimeline {
 
   return {
     open(keyframe) {
-      stepper.engine.stop();
-      stepper = createStepper(keyframe ? { keyframe } : {});
+      engine.stop();
+      engine = createEngine(keyframe ? { keyframe } : {});
       step = undefined;
       ownCompaction = undefined;
     },
     take(event) {
       const items = itemsOf(event);
-      step = stepper.step(event);
+      step = engine.step(event);
       return items;
     },
     answer(request, { state }) {

@@ -10,9 +10,9 @@ import { proposedCut } from "../../reducers/ledger/proposed-cut.ts";
 import type { Settings } from "../../reducers/settings.ts";
 import type { Command } from "../commands.ts";
 import type { Step } from "../engine.ts";
+import { createEngine } from "../engine.ts";
 import type { Keyframe } from "../recording/recording.ts";
 import type { ReplayStep } from "../recording/replay.ts";
-import { createStepper } from "../stepper.ts";
 import { createBranchChanges } from "./simulated-branch.ts";
 import { createRunMaker, type ModelledRun, type StartRun } from "./simulated-runs.ts";
 import type { Price, WorkerModel } from "./workload.ts";
@@ -76,15 +76,15 @@ export function createSimulation(options: SimulationOptions): Simulation {
   const counts = newCounts();
   /** Recorded results that were taken over, and who waits for them. */
   const adopted = new Map<string, { runId: string; startedAt: number }>();
-  let stepper = createStepper();
+  let engine = createEngine();
   let pending: Pending[] = [];
   let steps: ReplayStep[] = [];
   let seq = 0;
   let now = 0;
 
   function open(keyframe?: Keyframe): void {
-    stepper.engine.stop();
-    stepper = createStepper(keyframe ? { keyframe } : {});
+    engine.stop();
+    engine = createEngine(keyframe ? { keyframe } : {});
     pending = [];
     adopted.clear();
     if (keyframe) for (const runId of runsInFlight(keyframe)) adopted.set(runId, { runId, startedAt: now });
@@ -92,7 +92,7 @@ export function createSimulation(options: SimulationOptions): Simulation {
 
   function dispatch(event: Unstamped, cause?: TimelineItem): void {
     const at = cause?.event.at ?? new Date(now).toISOString();
-    const step = stepper.step({ ...event, v: EVENT_VERSION, seq: ++seq, at } as EngineEvent);
+    const step = engine.step({ ...event, v: EVENT_VERSION, seq: ++seq, at } as EngineEvent);
     steps.push({ ...step, number: seq, modelled: cause === undefined });
     for (const command of step.commands) obey(command, step, cause);
   }
@@ -127,14 +127,14 @@ export function createSimulation(options: SimulationOptions): Simulation {
 
   /** As the effect does it: a run whose branch has been left appends nothing. */
   function end({ finished, fact }: ModelledRun): void {
-    const { branch } = stepper.engine.state.session;
+    const { branch } = engine.state.session;
     const isStale = finished.coversUpToId !== null && positionOf(branch, finished.coversUpToId) === NOWHERE;
     if (fact && !isStale) insert(fact);
     dispatch(fact && isStale ? { ...finished, outcome: "stale", records: 0 } : finished);
   }
 
   function compact(): void {
-    const { session, settings } = stepper.engine.state;
+    const { session, settings } = engine.state;
     const { branch, ledger } = session;
     const proposed = proposedCut(branch, ledger, model.keepTokens);
     if (proposed === undefined) {
@@ -228,7 +228,7 @@ export function createSimulation(options: SimulationOptions): Simulation {
     },
     finish() {
       advance(Number.POSITIVE_INFINITY);
-      stepper.engine.stop();
+      engine.stop();
       return flush();
     },
   };

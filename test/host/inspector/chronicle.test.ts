@@ -52,8 +52,7 @@ describe("the chronicle of a recording", () => {
     });
     for (const text of readFileSync(file, "utf8").trimEnd().split("\n")) {
       const line = parseRecordingLine(text);
-      if (line.type !== "header" && line.type !== "keyframe" && line.type !== "decision")
-        engine.dispatch(line);
+      if (line.type !== "header" && line.type !== "keyframe" && line.type !== "decision") engine.step(line);
     }
     const counted = LANES.flatMap((lane) =>
       [...chronicle.taken[lane]].map(([arrow, times]) => [`${lane} ${arrow}`, times] as const),

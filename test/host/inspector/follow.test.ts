@@ -158,7 +158,7 @@ function record(s: Schedule, maxBytes: number): Recorder {
     keyframe: ({ seq, at }) => [s.engine.keyframe(), { ...openingOf(s), v: EVENT_VERSION, seq, at }],
   });
   for (const step of s.steps) recorder.take(step);
-  s.engine.steps$.subscribe((step) => recorder.take(step));
+  s.steps$.subscribe((step) => recorder.take(step));
   return recorder;
 }
 

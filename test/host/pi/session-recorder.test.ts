@@ -52,11 +52,10 @@ it("begins a rotated file where the engine stands, though Pi's session is furthe
     onFailure: expect.unreachable,
     maxBytes: 600,
   });
-  engine.steps$.subscribe((step) => recorder.take(step));
   let seq = 0;
   const tell = (event: Unstamped) => {
     const at = new Date(Date.UTC(2026, 0, 15, 12, 0, seq)).toISOString();
-    engine.dispatch({ v: EVENT_VERSION, seq: ++seq, at, ...event } as EngineEvent);
+    recorder.take(engine.step({ v: EVENT_VERSION, seq: ++seq, at, ...event } as EngineEvent));
   };
   tell({
     type: "session.opened",

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createActor, createMachine } from "xstate";
-import { createEngine, type Step } from "../../../src/machines/engine.ts";
+import { createEngine } from "../../../src/machines/engine.ts";
 import { compactionLane } from "../../../src/machines/lanes/compaction-lane.ts";
 import { isOpenTo, openingsOf, pathOf } from "../../../src/machines/lanes/gate.ts";
 import { observerLane } from "../../../src/machines/lanes/observer-lane.ts";
@@ -89,10 +89,8 @@ describe("the gate", () => {
 
 function decisions(events: readonly EngineEvent[], options: Parameters<typeof createEngine>[0]) {
   const engine = createEngine(options);
-  const steps: Pick<Step, "transitions" | "commands" | "snapshot">[] = [];
-  engine.steps$.subscribe(({ transitions, commands, snapshot }) =>
-    steps.push({ transitions, commands, snapshot }),
-  );
-  for (const event of events) engine.dispatch(event);
-  return steps;
+  return events.map((event) => {
+    const { transitions, commands, snapshot } = engine.step(event);
+    return { transitions, commands, snapshot };
+  });
 }

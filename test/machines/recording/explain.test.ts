@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Step } from "../../../src/machines/engine.ts";
+import { createEngine } from "../../../src/machines/engine.ts";
 import { explainLane, whyLane } from "../../../src/machines/recording/explain.ts";
-import { createStepper } from "../../../src/machines/stepper.ts";
 import { LANES, type LaneName } from "../../../src/reducers/engine/lane-names.ts";
 import { type Act, actedSession, anyAct } from "../../support/engine-acts.ts";
 import { fact, finished, ledgerEntry, type Schedule, schedule } from "../../support/schedule.ts";
@@ -19,7 +19,7 @@ function explain(s: Schedule, lane: LaneName, later = 0): string {
 /** A session in which all this has happened. */
 function acted(acts: readonly Act[]) {
   const session = actedSession();
-  const { step } = createStepper();
+  const { step } = createEngine();
   const steps: Step[] = [];
   const act = (one: Act) => {
     for (const event of session.eventsOf(one)) {

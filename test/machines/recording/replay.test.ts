@@ -59,7 +59,7 @@ describe("a replay", () => {
     const s = busySchedule();
     for (let cut = 1; cut < s.steps.length; cut++) {
       const whole = schedule(settings);
-      for (const { event } of s.steps.slice(1, cut)) whole.engine.dispatch(event);
+      for (const { event } of s.steps.slice(1, cut)) whole.engine.step(event);
       const lines: RecordingLine[] = [
         HEADER,
         whole.engine.keyframe(),
@@ -223,6 +223,6 @@ describe("a replay", () => {
   it("names the event at which a reducer or a machine throws", () => {
     const s = schedule(settings);
     const broken = { ...s.steps[0]?.event, branch: undefined } as unknown as RecordingLine;
-    expect(() => runReplay([broken])).toThrow(/^event 1 \(session.opened\) could not be replayed: /);
+    expect(() => runReplay([broken])).toThrow(/^event 1 \(session.opened\) could not be taken: /);
   });
 });

@@ -1,3 +1,4 @@
+import type { Observable } from "rxjs";
 import type { Engine, Step } from "../../../machines/engine.ts";
 import type { EntryLookup } from "../../../reducers/entries/entry.ts";
 import { type InspectServer, startInspectServer } from "./inspect-server.ts";
@@ -10,10 +11,11 @@ export { openBrowser } from "./open-browser.ts";
 export async function inspectLive(
   name: string,
   engine: Engine,
+  steps$: Observable<Step>,
   history: readonly Step[],
   lookup: EntryLookup,
   say: (words: string) => void,
 ): Promise<InspectServer> {
   const viewer = await loadViewer(say);
-  return startInspectServer({ source: openLiveSource(name, engine, history, lookup), viewer });
+  return startInspectServer({ source: openLiveSource(name, engine, steps$, history, lookup), viewer });
 }

@@ -1,3 +1,4 @@
+import type { Observable } from "rxjs";
 import type { Engine, Step } from "../../../machines/engine.ts";
 import type { EntryLookup } from "../../../reducers/entries/entry.ts";
 import { growthOf } from "./data-answers.ts";
@@ -11,6 +12,7 @@ import { sourceInMemory } from "./memory-source.ts";
 export function openLiveSource(
   name: string,
   engine: Engine,
+  steps$: Observable<Step>,
   history: readonly Step[],
   lookup: EntryLookup,
 ): InspectSource {
@@ -18,7 +20,7 @@ export function openLiveSource(
   for (const step of history) take(step);
   const live = { ...source, complete: false };
   const growth = createGrowth(() => growthOf(live));
-  const steps = engine.steps$.subscribe({
+  const steps = steps$.subscribe({
     next(step) {
       take(step);
       growth.tell();

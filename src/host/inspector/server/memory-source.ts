@@ -57,7 +57,7 @@ function streamEvents({ chronicle, store }: InspectSource, writer: MessageWriter
       }
       const event = waiting.pop();
       if (!event) break;
-      engine.dispatch(event);
+      engine.step(event);
     }
     timer = setTimeout(pump, PUMP_EVERY_MS);
   };

@@ -42,7 +42,7 @@ export async function streamRecording(
         continue;
       }
       engine ??= open();
-      engine.dispatch(line);
+      engine.step(line);
     }
   }
   engine?.stop();

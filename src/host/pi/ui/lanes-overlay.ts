@@ -1,5 +1,6 @@
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
-import type { Engine } from "../../../machines/engine.ts";
+import type { Observable } from "rxjs";
+import type { Engine, Step } from "../../../machines/engine.ts";
 import { isAnyLaneRunning } from "../../words.ts";
 import { paintOf } from "./footer.ts";
 import { lanesLines } from "./lanes-overlay-text.ts";
@@ -12,6 +13,7 @@ export type PiTui = Pick<
 
 export interface LanesOverlayOptions {
   engine: Engine;
+  steps$: Observable<Step>;
   workerModel: () => string;
   tui: PiTui;
 }
@@ -24,6 +26,7 @@ export async function openLanesOverlay(
   ctx: ExtensionContext,
   {
     engine,
+    steps$,
     workerModel,
     tui: { matchesKey, truncateToWidth, visibleWidth, wrapTextWithAnsi },
   }: LanesOverlayOptions,
@@ -32,7 +35,7 @@ export async function openLanesOverlay(
     (tui, theme, keybindings, done) => {
       const close = () => done(undefined);
       const redraw = () => tui.requestRender();
-      const steps = engine.steps$.subscribe({ next: redraw, complete: close, error: close });
+      const steps = steps$.subscribe({ next: redraw, complete: close, error: close });
       const ticking = setInterval(() => {
         const { states } = engine.snapshot;
         if (isAnyLaneRunning(states) || Object.values(states).includes("backingOff")) redraw();
