@@ -128,13 +128,13 @@ function stripSnapshot(snapshot: unknown): StrippedSnapshot {
   return { status, value, context: plainFields(context) };
 }
 
-/** An event with its reading, and of a result only what a lane decides by. */
-function stripEvent(event: { type: string; reading?: unknown; result?: unknown }): StrippedEvent {
-  const { type, reading, result } = event;
+/** An event with its input, and of a result only what a lane decides by. */
+function stripEvent(event: { type: string; input?: unknown; result?: unknown }): StrippedEvent {
+  const { type, input, result } = event;
   return {
     ...plainFields(event),
     type,
-    ...(reading !== undefined && { reading: plainFields(reading) }),
+    ...(input !== undefined && { input: plainFields(input) }),
     ...(result !== undefined && {
       result: only(result, ["runId", "worker", "outcome", "coversUpToId", "records"]),
     }),

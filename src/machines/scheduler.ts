@@ -1,65 +1,53 @@
-import { emit, type SnapshotFrom, setup, transition } from "xstate";
-import type { LaneName } from "../reducers/engine/lane-names.ts";
+import { emit, setup } from "xstate";
+import { AGENT_BUSY, type EngineEvent } from "../reducers/engine/events.ts";
+import { LANES, type LaneName, laneOf } from "../reducers/engine/lane-names.ts";
+import type { CompactionLaneEvent } from "./lanes/compaction-lane.ts";
+import type { WorkLaneEvent } from "./lanes/work-lane.ts";
 
-/** What the scheduler is told: one event for each kind of thing that can move a lane. */
-export type SchedulerEvent =
-  | { type: "opened" }
-  | { type: "closed" }
-  /** Clocks, settings or coverage may have moved. */
-  | { type: "moved" }
-  /** `turn_end` or `agent_start` */
-  | { type: "workMayStart" }
-  /** `agent_settled` */
-  | { type: "settled" }
-  | { type: "demanded"; lane: LaneName }
-  | { type: "runFinished"; lane: LaneName }
-  | { type: "compactionStarted" }
-  | { type: "compactionFinished" }
-  | { type: "compactionFailed" }
-  | { type: "compactionPostponed" };
+/** What a lane can be told. */
+export type LaneEventType = WorkLaneEvent["type"] | CompactionLaneEvent["type"];
 
-/** The lane events that the scheduler can send. */
-export type WakeAs =
-  | "reading"
-  | "trigger"
-  | "boundary"
-  | "demand"
-  | "result"
-  | "closing"
-  | "compactionStarted"
-  | "compactionFinished"
-  | "compactionFailed"
-  | "compactionPostponed";
-
-export interface Wake {
-  type: "wake";
-  lane: LaneName;
-  as: WakeAs;
+/** Which lanes hear of an event, in this order, and as what. */
+export interface Mailing {
+  type: "mailing";
+  letters: readonly Letter[];
 }
 
+export type Letter = readonly [lane: LaneName, as: LaneEventType];
+
 const schedulerSetup = setup({
-  types: { context: {} as Record<string, never>, events: {} as SchedulerEvent, emitted: {} as Wake },
+  types: { context: {} as Record<string, never>, events: {} as EngineEvent, emitted: {} as Mailing },
+  guards: {
+    isAgentBusy: ({ event }) => event.type === "compaction.failed" && event.failure.kind === AGENT_BUSY,
+  },
   actions: {
-    wake: emit((_, { lane, as }: { lane: LaneName; as: WakeAs }) => ({ type: "wake", lane, as })),
-    wakeDemanded: emit(({ event }) => ({
-      type: "wake",
-      lane: event.type === "demanded" ? event.lane : "observer",
-      as: "demand",
-    })),
-    wakeFinished: emit(({ event }) => ({
-      type: "wake",
-      lane: event.type === "runFinished" ? event.lane : "observer",
-      as: "result",
-    })),
+    tell: emit((_, { letters }: { letters: readonly Letter[] }) => ({ type: "mailing", letters })),
+    /** Tells the lane that was asked, or whose run it was, and then everybody that things have changed. */
+    tellItsLane: emit(({ event }) => ({ type: "mailing", letters: lettersToItsLane(event) })),
   },
 });
 
-const wake = (lane: LaneName, as: WakeAs) => ({ type: "wake", params: { lane, as } }) as const;
+const tell = (...letters: readonly Letter[]) => ({ type: "tell", params: { letters } }) as const;
 
-/** Lets every lane see the new readings, the observer first: the others look at what it does. */
-const readAll = [wake("observer", "reading"), wake("reflectDrop", "reading"), wake("compaction", "reading")];
+/** The observer comes first: the others look at what it does. */
+const toAll = (as: LaneEventType): Letter[] => LANES.map((lane) => [lane, as]);
+const inputsChanged = toAll("input.changed");
 
-const closeAll = [wake("observer", "closing"), wake("reflectDrop", "closing"), wake("compaction", "closing")];
+function lettersToItsLane(event: EngineEvent): Letter[] {
+  if (event.type === "run.demanded") return [[event.lane, "run.demanded"]];
+  return event.type === "run.finished" ? [[laneOf(event.worker), "run.finished"], ...inputsChanged] : [];
+}
+
+const onTurn = (as: "turn.ended" | "agent.started") => ({
+  actions: tell(
+    ["observer", "input.changed"],
+    ["observer", as],
+    ["reflectDrop", "input.changed"],
+    ["reflectDrop", as],
+    ["compaction", as],
+    ["compaction", "input.changed"],
+  ),
+});
 
 /**
  * Arbitrates the lanes: which lane hears of what, and in which order. While no session is open none hears anything:
@@ -73,57 +61,32 @@ export const schedulerMachine = schedulerSetup.createMachine({
     closed: {
       description: "No session is open: nothing starts.",
       on: {
-        opened: { target: "open", actions: readAll },
+        "session.opened": { target: "open", actions: tell(...inputsChanged) },
       },
     },
     open: {
       description: "A session is open.",
       on: {
-        opened: { actions: [...closeAll, ...readAll] },
-        closed: { target: "closed", actions: closeAll },
-        moved: { actions: readAll },
-        workMayStart: {
-          actions: [
-            wake("observer", "reading"),
-            wake("observer", "trigger"),
-            wake("reflectDrop", "reading"),
-            wake("reflectDrop", "trigger"),
-            wake("compaction", "boundary"),
-            wake("compaction", "reading"),
-          ],
-        },
-        settled: { actions: [...readAll, wake("compaction", "trigger")] },
-        demanded: { actions: "wakeDemanded" },
-        runFinished: { actions: ["wakeFinished", ...readAll] },
-        compactionStarted: { actions: wake("compaction", "compactionStarted") },
-        compactionFinished: { actions: [wake("compaction", "compactionFinished"), ...readAll] },
-        compactionFailed: { actions: [wake("compaction", "compactionFailed"), ...readAll] },
-        compactionPostponed: { actions: [wake("compaction", "compactionPostponed"), ...readAll] },
+        "session.opened": { actions: tell(...toAll("session.closed"), ...inputsChanged) },
+        "session.closed": { target: "closed", actions: tell(...toAll("session.closed")) },
+        "branch.extended": { actions: tell(...inputsChanged) },
+        "branch.replaced": { actions: tell(...inputsChanged) },
+        "model.selected": { actions: tell(...inputsChanged) },
+        "agent.started": onTurn("agent.started"),
+        "turn.ended": onTurn("turn.ended"),
+        "agent.settled": { actions: tell(...inputsChanged, ["compaction", "agent.settled"]) },
+        "run.demanded": { actions: "tellItsLane" },
+        "run.finished": { actions: "tellItsLane" },
+        "compaction.started": { actions: tell(["compaction", "compaction.started"]) },
+        "compaction.finished": { actions: tell(["compaction", "compaction.finished"], ...inputsChanged) },
+        "compaction.failed": [
+          {
+            guard: "isAgentBusy",
+            actions: tell(["compaction", "compaction.postponed"], ...inputsChanged),
+          },
+          { actions: tell(["compaction", "compaction.failed"], ...inputsChanged) },
+        ],
       },
     },
   },
 });
-
-/** What the scheduler does on an event. */
-export interface Plan {
-  wakes: readonly Wake[];
-  /** The scheduler itself stays in its state. */
-  staysPut: boolean;
-}
-
-const plans = { open: new Map<string, Plan>(), closed: new Map<string, Plan>() };
-
-/**
- * What the scheduler would do if it were sent an event, without sending it. Its chart has neither context nor guards,
- * so this depends on its state and the event alone and is worked out once for each.
- */
-export function planFor(snapshot: SnapshotFrom<typeof schedulerMachine>, event: SchedulerEvent): Plan {
-  const key = "lane" in event ? `${event.type} ${event.lane}` : event.type;
-  const known = plans[snapshot.value].get(key);
-  if (known) return known;
-  const [next, actions] = transition(schedulerMachine, snapshot, event);
-  const wakes = actions.map((action) => (action.params as { event: Wake }).event);
-  const plan = { wakes, staysPut: next.value === snapshot.value };
-  plans[snapshot.value].set(key, plan);
-  return plan;
-}

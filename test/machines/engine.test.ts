@@ -2,9 +2,10 @@ import { Subject } from "rxjs";
 import { describe, expect, it } from "vitest";
 import { createActor } from "xstate";
 import { createEngine, stepsOf } from "../../src/machines/engine.ts";
-import { planFor, schedulerMachine } from "../../src/machines/scheduler.ts";
+import { type Letter, schedulerMachine } from "../../src/machines/scheduler.ts";
 import type { EngineEvent } from "../../src/reducers/engine/events.ts";
 import { DEFAULT_SETTINGS } from "../../src/reducers/settings.ts";
+import { finished } from "../support/schedule.ts";
 
 const AT = "2026-01-15T14:30:00.000Z";
 const opened: EngineEvent = {
@@ -34,7 +35,7 @@ describe("an engine", () => {
       compaction: { value: "idle" },
     });
     const next = createEngine({ keyframe });
-    expect(next.lanes).toEqual(engine.lanes);
+    expect(next.snapshot.states).toEqual(engine.snapshot.states);
     expect(next.keyframe().machines).toEqual(keyframe.machines);
     next.step(opened);
     expect(next.keyframe()).toEqual(keyframe);
@@ -51,7 +52,6 @@ describe("an engine", () => {
     expect([...seen.keys()].sort()).toEqual(["compaction", "observer", "reflectDrop", "scheduler"]);
     engine.step({ ...opened, branch: [] });
     for (const [, events] of seen) events.length = 0;
-    // Moves nothing: nobody would hear of it if nobody watched.
     engine.step({ v: 1, seq: 2, at: AT, type: "agent.settled", aborted: false });
     for (const [, events] of seen) expect(events.length).toBeGreaterThan(0);
     engine.stop();
@@ -69,9 +69,9 @@ describe("an engine", () => {
     expect(seen.slice(4).map(([, seq]) => seq)).toEqual(Array.from({ length: after - 4 }, () => 2));
     expect(seen.slice(4).map(([type]) => type)).toContain("@xstate.event");
     end();
-    expect(engine.lanes.observer).toBe("due");
+    expect(engine.snapshot.states.observer).toBe("due");
     engine.step({ ...turn, seq: 3 });
-    expect(engine.lanes.observer).toBe("running");
+    expect(engine.snapshot.states.observer).toBe("running");
     expect(seen).toHaveLength(after);
   });
 });
@@ -86,28 +86,37 @@ describe("an engine that an event breaks", () => {
   });
 });
 
-describe("the scheduler's plan", () => {
-  const snapshotOf = (isOpen: boolean) => {
+describe("the scheduler", () => {
+  const letters = (...events: EngineEvent[]) => {
     const actor = createActor(schedulerMachine).start();
-    if (isOpen) actor.send({ type: "opened" });
-    return actor.getSnapshot();
+    let heard: readonly Letter[] = [];
+    actor.on("mailing", (mailing) => {
+      heard = mailing.letters;
+    });
+    for (const event of events) {
+      heard = [];
+      actor.send(event);
+    }
+    return heard;
   };
 
-  it("is worked out once for each event, and tells whether the scheduler itself moves", () => {
-    const open = snapshotOf(true);
-    expect(planFor(open, { type: "moved" })).toBe(planFor(open, { type: "moved" }));
-    expect(planFor(open, { type: "moved" }).staysPut).toBe(true);
-    expect(planFor(open, { type: "closed" }).staysPut).toBe(false);
-    expect(planFor(snapshotOf(false), { type: "moved" })).toEqual({ wakes: [], staysPut: true });
+  it("tells nobody anything while no session is open", () => {
+    expect(letters(turn)).toEqual([]);
+    expect(letters(opened, { ...turn, type: "session.closed", reason: "quit" }, turn)).toEqual([]);
   });
 
-  it("wakes the lane that was asked, or whose run it was, first", () => {
-    const open = snapshotOf(true);
+  it("tells the lane that was asked, or whose run it was, first", () => {
     for (const lane of ["observer", "reflectDrop", "compaction"] as const) {
-      const first = (type: "demanded" | "runFinished") => planFor(open, { type, lane }).wakes[0];
-      expect(first("demanded")).toEqual({ type: "wake", lane, as: "demand" });
-      expect(first("runFinished")).toEqual({ type: "wake", lane, as: "result" });
+      expect(letters(opened, { ...turn, type: "run.demanded", lane })).toEqual([[lane, "run.demanded"]]);
     }
+    const ended = { ...turn, ...finished("reflector-1", "dropper", "empty", null) } as EngineEvent;
+    expect(letters(opened, ended)[0]).toEqual(["reflectDrop", "run.finished"]);
+  });
+
+  it("tells the observer of a turn before the others, who look at what it does", () => {
+    expect(letters(opened, turn).map(([lane]) => lane)).toEqual([
+      ...["observer", "observer", "reflectDrop", "reflectDrop", "compaction", "compaction"],
+    ]);
   });
 });
 

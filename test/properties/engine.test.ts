@@ -26,7 +26,7 @@ function trial(taken: Step[]) {
       const made = engine.step(event);
       taken.push(made);
       const expected = model.take(event);
-      const actual = { lanes: made.lanes, commands: made.commands };
+      const actual = { lanes: made.snapshot.states, commands: made.commands };
       // Comparing text is cheap; the assertion only words the difference.
       if (JSON.stringify(actual) !== JSON.stringify(expected)) expect(actual).toEqual(expected);
       rules.check(made);
@@ -64,7 +64,8 @@ describe("the engine, whatever happens to it", () => {
         // What an empty result or a refused compaction stands for has an end.
         act(...[250, 250].map((tokens): Act => ({ do: "say", tokens, by: "user" })));
         const answer = () => {
-          if (engine.lanes.compaction === "requested") act({ do: "compaction", stage: "finished", share: 1 });
+          if (engine.snapshot.states.compaction === "requested")
+            act({ do: "compaction", stage: "finished", share: 1 });
         };
         const done = { observing: false, reflecting: false, compacting: false };
         for (let round = 0; round < 12; round++) {
@@ -101,12 +102,12 @@ describe("the engine, whatever happens to it", () => {
         if (!reopened || live.length === 0) throw new Error("expected an opening");
         if (isClosed) first.step(reopened);
         second.step({ ...reopened, ...contextWindowOf(first) });
-        expect(second.lanes).toEqual(first.lanes);
+        expect(second.snapshot.states).toEqual(first.snapshot.states);
         for (const act of after) {
           for (const event of session.eventsOf(act)) {
-            const { lanes, commands } = second.step(event);
-            expect({ lanes, commands }).toEqual(decided(first.step(event)));
-            session.hear(commands);
+            const made = second.step(event);
+            expect(decided(made)).toEqual(decided(first.step(event)));
+            session.hear(made.commands);
           }
         }
       }),
@@ -152,8 +153,8 @@ function take(session: ActedSession, act: Act, { step }: Engine): Step[] {
   });
 }
 
-function decided({ lanes, commands }: Step) {
-  return { lanes, commands };
+function decided({ snapshot: { states }, commands }: Step) {
+  return { states, commands };
 }
 
 /** What an opening tells besides the branch and the settings; a session that was closed tells it anew. */

@@ -160,7 +160,7 @@ export function actedSession(): ActedSession {
     }
   }
 
-  return {
+  const self: ActedSession = {
     get branch() {
       return branch;
     },
@@ -200,7 +200,7 @@ export function actedSession(): ActedSession {
             passive: act.passive,
             compactAfterTokensMode: act.ratio ? "ratio" : "calibrated",
           };
-          return [stamp({ type: "settings.changed", settings })];
+          return self.eventsOf({ do: "open", isSame: true });
         case "model":
           return [
             stamp({ type: "model.selected", ...(act.window !== undefined && { contextWindow: act.window }) }),
@@ -227,6 +227,7 @@ export function actedSession(): ActedSession {
       }
     },
   };
+  return self;
 }
 
 function ledgerOf(

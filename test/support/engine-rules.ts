@@ -63,7 +63,7 @@ export function engineRules(): EngineRules {
     const { observe, reflect, drop } = state.session.ledger.watermarks;
     marks = [observe, reflect, drop];
     // Leaving a branch or changing the settings may end what an empty result stands for.
-    if (["branch.replaced", "session.opened", "session.closed", "settings.changed"].includes(event.type)) {
+    if (["branch.replaced", "session.opened", "session.closed"].includes(event.type)) {
       for (const of of Object.values(books)) {
         of.empty = undefined;
         of.started = undefined;

@@ -62,7 +62,7 @@ export function saveRecording(name: string, steps: readonly Step[]): string {
 
 function lineFor({ event, transitions, commands }: Step): string {
   const { v: _v, seq, at, type, ...facts } = event;
-  const told = type === "session.opened" || type === "settings.changed" ? "" : ` ${JSON.stringify(facts)}`;
+  const told = type === "session.opened" ? "" : ` ${JSON.stringify(facts)}`;
   const moved = transitions.map(({ lane, from, to }) => `${lane} ${from} → ${to}`);
   const asked = commands.map((command) => JSON.stringify(command));
   return [`  ${seq}. ${at.slice(11, 19)} ${type}${told}`, ...moved, ...asked].join("\n        ");

@@ -7,7 +7,7 @@ import {
   type EventObject,
 } from "xstate";
 import { getShortestPaths, getStateNodes } from "xstate/graph";
-import { pathOf } from "../../src/machines/lanes/gate.ts";
+import { pathOf } from "../../src/machines/lanes/lanes.ts";
 
 /** What a machine is walked with. */
 export interface Walk<E extends EventObject> {

@@ -336,9 +336,6 @@ export function referenceLanes(): ReferenceLanes {
         case "branch.replaced":
           branch = [...event.branch];
           break;
-        case "settings.changed":
-          settings = event.settings;
-          break;
         case "model.selected":
           window = event.contextWindow;
           break;

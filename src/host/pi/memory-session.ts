@@ -229,7 +229,7 @@ export function openMemory(
       sync();
       const report = statusReport({
         state: engine.state,
-        lanes: engine.lanes,
+        lanes: engine.snapshot.states,
         lookup,
         problems,
         workerModel: workerModelName(),

@@ -43,7 +43,7 @@ export function createRunDemands({ engine, report, say }: RunDemandsOptions): Ru
   return {
     demand(lane) {
       const name = lane === "observer" ? "observer" : "reflector";
-      const isRunning = () => engine.lanes[lane].startsWith("running");
+      const isRunning = () => engine.snapshot.states[lane].startsWith("running");
       if (isRunning()) {
         say(`Memory: the ${name} is running already; its result will be shown here.`);
       } else {
@@ -56,12 +56,12 @@ export function createRunDemands({ engine, report, say }: RunDemandsOptions): Ru
       }
       return new Promise((resolve) => waiting.set(lane, [...(waiting.get(lane) ?? []), resolve]));
     },
-    resultOf({ event, lanes }) {
+    resultOf({ event, snapshot: { states } }) {
       if (event.type !== "run.finished") return undefined;
       const lane = laneOf(event.worker);
       if (!waiting.has(lane)) return undefined;
       // A dropper may follow its reflector: that is the same run to the user.
-      if (!lanes[lane].startsWith("running")) queueMicrotask(() => end(lane));
+      if (!states[lane].startsWith("running")) queueMicrotask(() => end(lane));
       return {
         message: `Memory: the ${event.worker} ${withVerb(resultWords(event))} (${spendWords(event)})`,
         level: event.outcome === "failed" ? "warning" : "info",

@@ -51,7 +51,7 @@ export function createSessionWindows(options: SessionWindowsOptions, show: Show)
 
   return {
     take(step: Step): void {
-      footer.update(step.state, step.lanes);
+      footer.update(step.state, step.snapshot.states);
       history.add(step);
     },
 

@@ -2,20 +2,21 @@ import { assign, emit, setup } from "xstate";
 import type { Command } from "../commands.ts";
 import { backoffTokens } from "./backoff.ts";
 import type { CompactionInput } from "./inputs.ts";
+import { onTurn } from "./work-lane.ts";
 
-export type CompactionLaneEvent = { reading: CompactionInput } & (
-  | { type: "reading" }
-  /** `agent_settled`: nothing runs any more, so a compaction interrupts nobody. */
-  | { type: "trigger" }
-  /** Another sign that the agent goes on: a compaction cannot be in progress. */
-  | { type: "boundary" }
-  | { type: "compactionStarted" }
-  | { type: "compactionFinished" }
-  | { type: "compactionFailed" }
+/** What the compaction lane hears: the engine's events by their own names, each with its input at that moment. */
+export type CompactionLaneEvent = {
+  input: CompactionInput;
+} /** Something happened that its guards may look at differently now. */ & (
+  | { type: "input.changed" }
+  /** Nothing runs any more, so a compaction interrupts nobody. */
+  | { type: "agent.settled" }
+  /** The agent goes on: a compaction cannot be in progress. */
+  | { type: "turn.ended" | "agent.started" }
+  | { type: "compaction.started" | "compaction.finished" | "compaction.failed" }
   /** The agent was at work again before Pi could be asked. */
-  | { type: "compactionPostponed" }
-  /** The session is about to be closed. */
-  | { type: "closing" }
+  | { type: "compaction.postponed" }
+  | { type: "session.closed" }
 );
 
 export interface CompactionContext {
@@ -25,21 +26,20 @@ export interface CompactionContext {
   failures: number;
   /** Source tokens of the branch at the last failure */
   totalAtFailure: number;
-  /** A trigger came while the observer was behind */
+  /** The agent settled while the observer was behind */
   triggered: boolean;
 }
 
 const compactionSetup = setup({
   types: { context: {} as CompactionContext, events: {} as CompactionLaneEvent, emitted: {} as Command },
   guards: {
-    isPassive: ({ event }) => event.reading.passive,
-    isActive: ({ event }) => !event.reading.passive,
-    isDue: ({ context, event: { reading } }) =>
-      isCompactionDue(reading) && missingByFailure(context, reading) <= 0,
-    isNotDue: ({ event }) => !isCompactionDue(event.reading),
-    isObserverBehind: ({ event }) => event.reading.observerBehind,
-    mayGoAheadNow: ({ context, event: { reading } }) =>
-      context.triggered && reading.agentIdle && !reading.observerBehind,
+    isPassive: ({ event }) => event.input.passive,
+    isActive: ({ event }) => !event.input.passive,
+    isDue: ({ context, event: { input } }) => isCompactionDue(input) && missingByFailure(context, input) <= 0,
+    isNotDue: ({ event }) => !isCompactionDue(event.input),
+    isObserverBehind: ({ event }) => event.input.observerBehind,
+    mayGoAheadNow: ({ context, event: { input } }) =>
+      context.triggered && input.agentIdle && !input.observerBehind,
     isFirstFailureOfOurs: ({ context }) => context.runId !== null && context.failures === 0,
   },
   actions: {
@@ -58,7 +58,7 @@ const compactionSetup = setup({
     rememberSuccess: assign({ failures: 0, runId: null }),
     rememberFailure: assign(({ context, event }) => ({
       failures: context.failures + 1,
-      totalAtFailure: event.reading.total,
+      totalAtFailure: event.input.total,
       runId: null,
     })),
     tellFailed: emit(({ context }) => ({
@@ -79,28 +79,28 @@ const onFailure = [
 
 /**
  * Asks Pi to compact when the clock says so and the agent has settled. A compaction that Pi or the user
- * started counts like one of ours. States and rules: DESIGN 6.
+ * started counts like one of ours.
  */
 export const compactionLane = compactionSetup.createMachine({
   id: "compaction",
   context: { requests: 0, runId: null, failures: 0, totalAtFailure: 0, triggered: false },
   initial: "idle",
   on: {
-    compactionStarted: ".compacting",
-    compactionFinished: { target: ".coolingDown", actions: "rememberSuccess" },
+    "compaction.started": ".compacting",
+    "compaction.finished": { target: ".coolingDown", actions: "rememberSuccess" },
   },
   states: {
     passive: {
       description: "Proactive work is off.",
       on: {
-        reading: { guard: "isActive", target: "idle" },
-        compactionFailed: { guard: "isDue", actions: "rememberFailure" },
+        "input.changed": { guard: "isActive", target: "idle" },
+        "compaction.failed": { guard: "isDue", actions: "rememberFailure" },
       },
     },
     idle: {
       description: "The clock is below its threshold.",
       on: {
-        reading: [
+        "input.changed": [
           { guard: "isPassive", target: "passive" },
           { guard: "isDue", target: "due" },
         ],
@@ -110,43 +110,43 @@ export const compactionLane = compactionSetup.createMachine({
       description: "The clock is at its threshold; compaction waits for the agent to settle.",
       exit: "forgetTrigger",
       on: {
-        reading: [
+        "input.changed": [
           { guard: "isPassive", target: "passive" },
           { guard: "isNotDue", target: "idle" },
           { guard: "mayGoAheadNow", target: "requested" },
         ],
-        trigger: [{ guard: "isObserverBehind", actions: "rememberTrigger" }, { target: "requested" }],
+        "agent.settled": [{ guard: "isObserverBehind", actions: "rememberTrigger" }, { target: "requested" }],
         // The user's own attempt, on the very tokens that are due.
-        compactionFailed: { target: "backingOff", actions: "rememberFailure" },
-        // The next opening is no trigger.
-        closing: "idle",
+        "compaction.failed": { target: "backingOff", actions: "rememberFailure" },
+        // Opening the session again starts nothing.
+        "session.closed": "idle",
       },
     },
     requested: {
       description: "Pi has been asked to compact.",
       entry: ["nameRun", "requestCompaction"],
       on: {
-        compactionFailed: onFailure,
-        compactionPostponed: { target: "due", actions: "forgetRequest" },
-        closing: { target: "idle", actions: "forgetRequest" },
+        "compaction.failed": onFailure,
+        "compaction.postponed": { target: "due", actions: "forgetRequest" },
+        "session.closed": { target: "idle", actions: "forgetRequest" },
         // The agent ran and settled again: Pi lost the request. Without this the lane would wait for ever.
-        trigger: { target: "backingOff", actions: "rememberFailure" },
+        "agent.settled": { target: "backingOff", actions: "rememberFailure" },
       },
     },
     compacting: {
       description: "A compaction is in progress, whoever started it.",
       on: {
-        compactionFailed: onFailure,
-        closing: { target: "idle", actions: "forgetRequest" },
+        "compaction.failed": onFailure,
+        "session.closed": { target: "idle", actions: "forgetRequest" },
         // Pi never runs the agent while it compacts, so this one ended without a word.
-        trigger: { target: "backingOff", actions: "rememberFailure" },
-        boundary: { target: "backingOff", actions: "rememberFailure" },
+        "agent.settled": { target: "backingOff", actions: "rememberFailure" },
+        ...onTurn({ target: "backingOff", actions: "rememberFailure" } as const),
       },
     },
     coolingDown: {
       description: "A compaction stands; another one needs new source tokens.",
       on: {
-        reading: [
+        "input.changed": [
           { guard: "isPassive", target: "passive" },
           { guard: "isDue", target: "due" },
         ],
@@ -155,7 +155,7 @@ export const compactionLane = compactionSetup.createMachine({
     backingOff: {
       description: "The last compaction failed; another try needs new source tokens.",
       on: {
-        reading: [
+        "input.changed": [
           { guard: "isPassive", target: "passive" },
           { guard: "isNotDue", target: "idle" },
           { guard: "isDue", target: "due" },
@@ -169,8 +169,8 @@ function runIdOf(request: number): string {
   return `compaction-${request}`;
 }
 
-function isCompactionDue(reading: CompactionInput): boolean {
-  return missingByClock(reading) <= 0 && missingByTail(reading) <= 0;
+function isCompactionDue(input: CompactionInput): boolean {
+  return missingByClock(input) <= 0 && missingByTail(input) <= 0;
 }
 
 /** New source tokens that the threshold still asks for before a compaction is due; none are asked for at 0 or less. */
@@ -180,11 +180,11 @@ export function missingByClock({ threshold, clock }: CompactionInput): number {
 
 /**
  * The same, by the rule that no tail is compacted twice: when what the last compaction kept is itself at the threshold, a
- * whole threshold of new source tokens must come first (DESIGN 6).
+ * whole threshold of new source tokens must come first.
  */
-export function missingByTail(reading: CompactionInput): number {
-  const { threshold, sinceCompaction } = reading;
-  return keptByCompaction(reading) < threshold ? 0 : threshold - sinceCompaction;
+export function missingByTail(input: CompactionInput): number {
+  const { threshold, sinceCompaction } = input;
+  return keptByCompaction(input) < threshold ? 0 : threshold - sinceCompaction;
 }
 
 /** Source tokens that the last compaction kept */

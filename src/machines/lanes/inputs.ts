@@ -1,12 +1,14 @@
 import { NOWHERE, tokensAfter } from "../../reducers/branch.ts";
 import type { Clocks } from "../../reducers/clocks.ts";
+import type { EngineState } from "../../reducers/engine/engine-state.ts";
+import type { LaneName } from "../../reducers/engine/lane-names.ts";
 import { unobservedTail } from "../../reducers/ledger/compaction-plan.ts";
 import { isPoolOverTarget } from "../../reducers/ledger/pool.ts";
-import { clocksOfSession, hasUnreflectedCoverage, type SessionState } from "../../reducers/session.ts";
-import { compactionThreshold, type Settings } from "../../reducers/settings.ts";
+import { clocksOfSession, hasUnreflectedCoverage } from "../../reducers/session.ts";
+import { compactionThreshold } from "../../reducers/settings.ts";
 
-/** What every lane is told when it is woken: the event's time, and its clock against its threshold. */
-export interface Reading {
+/** What every message to a lane carries: all that its guards may ask, as it is at that moment. */
+export interface LaneInput {
   /** Event time in milliseconds since the epoch: the only time a lane knows. */
   readonly at: number;
   readonly passive: boolean;
@@ -17,9 +19,9 @@ export interface Reading {
 }
 
 /** For the observer and the reflect/drop lane. */
-export interface WorkInput extends Reading {
-  /** Branch position of the lane's coverage: it moves when something was recorded or the branch changed. */
-  readonly coverage: number;
+export interface WorkInput extends LaneInput {
+  /** Branch position of the lane's watermark: it moves when something was recorded or the branch changed. */
+  readonly watermark: number;
   /** Observer: there are unobserved source tokens. Reflect/drop: observations cover what no reflection does. */
   readonly hasWork: boolean;
   /** Reflect/drop only: the observer is due or running. */
@@ -27,82 +29,91 @@ export interface WorkInput extends Reading {
   readonly poolOverTarget: boolean;
 }
 
-export interface CompactionInput extends Reading {
+export interface CompactionInput extends LaneInput {
   /** Source tokens since the latest compaction entry */
   readonly sinceCompaction: number;
   /** All source tokens of the branch: how the lane sees that new ones came */
   readonly total: number;
   readonly agentIdle: boolean;
   /**
-   * More is unobserved than a cut made now could keep verbatim, and the observer is about to cover it: a cut made
+   * More is unobserved than a cut made now could keep verbatim, and the observer is about to observe it: a cut made
    * after its run will lose nothing.
    */
   readonly observerBehind: boolean;
 }
 
-/** What the readings are taken from. */
-export interface Readable {
-  readonly session: SessionState;
-  readonly settings: Settings;
-  /** The session model's context window in tokens, when it is known. */
-  readonly contextWindow: number | undefined;
+/** Every lane's input at one moment. */
+export interface LaneInputs {
+  observer: WorkInput;
+  reflectDrop: WorkInput;
+  compaction: CompactionInput;
 }
 
-/** Facts about the other lanes and the agent that arbitration needs. */
-export interface Surroundings {
-  /** Event time in milliseconds since the epoch */
-  readonly at: number;
-  /** The observer is due or running. */
-  readonly observerBusy: boolean;
-  /** The observer's clock is below its threshold; nothing has failed, and nothing was found empty. */
-  readonly observerIdle: boolean;
-  readonly agentIdle: boolean;
+/** Where each lane is, in the state names that users see (`running.dropping`). */
+export type LaneStates = Readonly<Record<LaneName, string>>;
+
+/**
+ * All inputs, when the lanes are in these states. `at` is event time in milliseconds since the epoch. They cost the same at
+ * any session length.
+ */
+export function laneInputs(state: EngineState, states: LaneStates, at: number): LaneInputs {
+  return {
+    observer: INPUTS.observer(state, states.observer, at),
+    reflectDrop: INPUTS.reflectDrop(state, states.observer, at),
+    compaction: INPUTS.compaction(state, states.observer, at),
+  };
 }
 
-/** The observer lane's reading. All readings cost the same at any session length. */
-export function observerInput({ session, settings }: Readable, { at }: Surroundings): WorkInput {
-  const { branch, ledger } = session;
-  const clock = tokensAfter(branch, ledger.watermarks.observe);
+/** The input of each lane. The others look at what the observer does, so they are given its state. */
+export const INPUTS = { observer: observerInput, reflectDrop: reflectDropInput, compaction: compactionInput };
+
+function observerInput({ session, settings }: EngineState, _observer: string, at: number): WorkInput {
+  const { observe } = session.ledger.watermarks;
+  const clock = tokensAfter(session.branch, observe);
   return {
     at,
     passive: settings.passive,
     clock,
     threshold: settings.observeAfterTokens,
-    coverage: ledger.watermarks.observe,
+    watermark: observe,
     hasWork: clock > 0,
     heldBack: false,
     poolOverTarget: false,
   };
 }
 
-export function reflectDropInput({ session, settings }: Readable, around: Surroundings): WorkInput {
-  const { branch, ledger } = session;
+function reflectDropInput({ session, settings }: EngineState, observer: string, at: number): WorkInput {
+  const { reflect } = session.ledger.watermarks;
   return {
-    at: around.at,
+    at,
     passive: settings.passive,
-    clock: tokensAfter(branch, ledger.watermarks.reflect),
+    clock: tokensAfter(session.branch, reflect),
     threshold: settings.reflectAfterTokens,
-    coverage: ledger.watermarks.reflect,
+    watermark: reflect,
     hasWork: hasUnreflectedCoverage(session),
-    heldBack: around.observerBusy,
-    poolOverTarget: isPoolOverTarget(ledger, settings),
+    heldBack: isBusy(observer),
+    poolOverTarget: isPoolOverTarget(session.ledger, settings),
   };
 }
 
-export function compactionInput(readable: Readable, around: Surroundings): CompactionInput {
-  const { session, settings, contextWindow } = readable;
+function compactionInput(state: EngineState, observer: string, at: number): CompactionInput {
+  const { session, settings, contextWindow, agentIdle } = state;
   const clocks = clocksOfSession(session);
   const threshold = compactionThreshold(settings, contextWindow);
   return {
-    at: around.at,
+    at,
     passive: settings.passive,
     clock: clocks.compact,
     threshold,
     sinceCompaction: clocks.sinceCompaction,
     total: tokensAfter(session.branch, NOWHERE),
-    agentIdle: around.agentIdle,
-    observerBehind: clocks.compact >= threshold && isObserverBehind(readable, around, clocks),
+    agentIdle,
+    observerBehind: clocks.compact >= threshold && isObserverBehind(state, observer, clocks),
   };
+}
+
+function isBusy(observer: string): boolean {
+  return observer === "due" || observer === "running";
 }
 
 /**
@@ -110,13 +121,13 @@ export function compactionInput(readable: Readable, around: Surroundings): Compa
  * kept only with the whole batch, and the next run is less than a threshold away.
  */
 function isObserverBehind(
-  { session, settings }: Readable,
-  { observerBusy, observerIdle }: Surroundings,
+  { session, settings }: EngineState,
+  observer: string,
   { observe, compact }: Clocks,
 ): boolean {
-  if (!observerBusy && !observerIdle) return false;
+  if (!isBusy(observer) && observer !== "idle") return false;
   // Some of it has been cut away unobserved before; no cut can bring it back, the run can.
-  if (observerBusy && observe > compact) return true;
+  if (isBusy(observer) && observe > compact) return true;
   const { tokens, splitsBatch } = unobservedTail(session.branch, session.ledger);
-  return (observerBusy || splitsBatch) && tokens > settings.compactionGapMaxTokens;
+  return (isBusy(observer) || splitsBatch) && tokens > settings.compactionGapMaxTokens;
 }

@@ -1,71 +1,60 @@
-import { initialWorkContext, workLane } from "./work-lane.ts";
+import { initialWorkContext, onTurn, workLane, workStates } from "./work-lane.ts";
+
+const onFailure = [
+  {
+    guard: "isFirstFailure",
+    target: "#reflectDrop.backingOff",
+    actions: ["rememberFailure", "tellFailed"],
+  },
+  { guard: "failed", target: "#reflectDrop.backingOff", actions: "rememberFailure" },
+] as const;
+
+const recorded = {
+  guard: "recorded",
+  target: "#reflectDrop.idle",
+  actions: ["rememberSuccess", "tellRecorded"],
+} as const;
 
 /**
  * Distils observations into reflections, then prunes what they preserve. The dropper has no clock of its own:
- * it follows a reflector that recorded something, while the pool is over its target. States and rules: DESIGN 6.
+ * it follows a reflector that recorded something, while the pool is over its target.
  */
 export const reflectDropLane = workLane.createMachine({
   id: "reflectDrop",
   context: () => initialWorkContext("reflectDrop"),
   initial: "idle",
   states: {
-    passive: {
-      description: "Proactive work is off.",
-      on: {
-        reading: { guard: "isActive", target: "idle" },
-        demand: "running",
-      },
-    },
-    idle: {
-      description: "The clock is below its threshold, or no observation is newer than the last reflection.",
-      on: {
-        reading: [
-          { guard: "isPassive", target: "passive" },
-          // The branch was left while the lane backed off, and is back.
-          { guard: "isDueTooEarly", target: "backingOff" },
-          { guard: "isDue", target: "due" },
-        ],
-        demand: "running",
-      },
-    },
+    ...workStates("running"),
     due: {
-      description: "Waiting for a trigger, and for the observer to be neither due nor running.",
+      description:
+        "Waiting for a turn to end or the agent to start, and for the observer to be neither due nor running.",
       exit: "forgetTrigger",
       on: {
-        reading: [
+        "input.changed": [
           { guard: "isPassive", target: "passive" },
           { guard: "isNotDue", target: "idle" },
           { guard: "wasTriggeredAndIsFree", target: "running" },
         ],
-        trigger: [{ guard: "isHeldBack", actions: "rememberTrigger" }, { target: "running" }],
-        demand: "running",
-        // The next opening is no trigger.
-        closing: "idle",
+        ...onTurn([{ guard: "isHeldBack", actions: "rememberTrigger" }, { target: "running" }] as const),
+        "run.demanded": "running",
+        // Opening the session again starts nothing.
+        "session.closed": "idle",
       },
     },
     running: {
       description: "One run is in flight: the reflector's, then perhaps the dropper's.",
       initial: "reflecting",
-      on: { closing: { target: "idle", actions: "abortRun" } },
+      on: { "session.closed": { target: "idle", actions: "abortRun" } },
       states: {
         reflecting: {
           entry: ["nameRun", { type: "startRun", params: { worker: "reflector" } }],
           on: {
-            result: [
+            "run.finished": [
               // No success yet: a dropper that fails every time must not warn every time.
               { guard: "recordedAndPoolOverTarget", target: "dropping", actions: "tellRecorded" },
-              {
-                guard: "recorded",
-                target: "#reflectDrop.idle",
-                actions: ["rememberSuccess", "tellRecorded"],
-              },
+              recorded,
               { guard: "foundNothing", target: "#reflectDrop.coolingDown", actions: "rememberEmptyRange" },
-              {
-                guard: "isFirstFailure",
-                target: "#reflectDrop.backingOff",
-                actions: ["rememberFailure", "tellFailed"],
-              },
-              { guard: "failed", target: "#reflectDrop.backingOff", actions: "rememberFailure" },
+              ...onFailure,
               { guard: "isVoid", target: "#reflectDrop.idle" },
             ],
           },
@@ -73,48 +62,16 @@ export const reflectDropLane = workLane.createMachine({
         dropping: {
           entry: ["nameRun", { type: "startRun", params: { worker: "dropper" } }],
           on: {
-            result: [
-              {
-                guard: "recorded",
-                target: "#reflectDrop.idle",
-                actions: ["rememberSuccess", "tellRecorded"],
-              },
+            "run.finished": [
+              recorded,
               { guard: "foundNothing", target: "#reflectDrop.idle", actions: "rememberSuccess" },
-              {
-                guard: "isFirstFailure",
-                target: "#reflectDrop.backingOff",
-                actions: ["rememberFailure", "tellFailed"],
-              },
-              { guard: "failed", target: "#reflectDrop.backingOff", actions: "rememberFailure" },
+              ...onFailure,
               { guard: "isVoid", target: "#reflectDrop.idle" },
             ],
           },
         },
       },
       exit: "endRun",
-    },
-    coolingDown: {
-      description: "The reflector had nothing to say about this range.",
-      on: {
-        reading: [
-          { guard: "isPassive", target: "passive" },
-          { guard: "isNotDue", target: "idle" },
-          { guard: "hasCooledDown", target: "due" },
-          { guard: "hasShrunk", actions: "countFromHere" },
-        ],
-        demand: "running",
-      },
-    },
-    backingOff: {
-      description: "The last run failed.",
-      on: {
-        reading: [
-          { guard: "isPassive", target: "passive" },
-          { guard: "isNotDue", target: "idle" },
-        ],
-        trigger: { guard: "mayRetry", target: "due", actions: "passTriggerOn" },
-        demand: "running",
-      },
     },
   },
 });

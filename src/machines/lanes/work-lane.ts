@@ -5,16 +5,16 @@ import type { Command } from "../commands.ts";
 import { backoffDelay } from "./backoff.ts";
 import type { WorkInput } from "./inputs.ts";
 
-/** What a worker lane is told. Every event carries the reading that the lane decides by. */
-export type WorkLaneEvent = { reading: WorkInput } & (
-  | { type: "reading" }
-  /** `turn_end` or `agent_start`: work that is due may start. */
-  | { type: "trigger" }
-  /** The user asked for a run now. */
-  | { type: "demand" }
-  | { type: "result"; result: RunResult }
-  /** The session is about to be closed. */
-  | { type: "closing" }
+/** What a worker lane hears: the engine's events by their own names, each with the lane's input at that moment. */
+export type WorkLaneEvent = {
+  input: WorkInput;
+} /** Something happened that its guards may look at differently now. */ & (
+  | { type: "input.changed" }
+  /** Work that is due may start. */
+  | { type: "turn.ended" | "agent.started" }
+  | { type: "run.demanded" }
+  | { type: "run.finished"; result: RunResult }
+  | { type: "session.closed" }
 );
 
 export interface WorkContext {
@@ -26,12 +26,12 @@ export interface WorkContext {
   failures: number;
   /** Event time in milliseconds before which the lane does not try again */
   retryAt: number;
-  /** The lane's clock and coverage when the current or last run started; the clock, at its lowest while cooling down */
+  /** The lane's clock when the current or last run started; at its lowest while cooling down */
   clockAtStart: number;
   watermarkAtStart: number;
   /** Last entry of a range that the observer judged empty */
   emptyUpToId: string | null;
-  /** A trigger came while the lane was held back */
+  /** Work might have started while the lane was held back */
   triggered: boolean;
 }
 
@@ -49,28 +49,27 @@ export function initialWorkContext(lane: WorkContext["lane"]): WorkContext {
   };
 }
 
-/** The words that both worker lanes' charts are written in. */
+/** The guards and actions that both worker lanes' charts are written in. */
 export const workLane = setup({
   types: { context: {} as WorkContext, events: {} as WorkLaneEvent, emitted: {} as Command },
   guards: {
-    isPassive: ({ event }) => event.reading.passive,
-    isActive: ({ event }) => !event.reading.passive,
-    hasWork: ({ event }) => event.reading.hasWork,
-    isDue: ({ event }) => isDue(event.reading),
-    isNotDue: ({ event }) => !isDue(event.reading),
-    isHeldBack: ({ event }) => event.reading.heldBack,
-    wasTriggeredAndIsFree: ({ context, event }) => context.triggered && !event.reading.heldBack,
-    /** An empty result stands until a whole threshold of new source tokens, or until coverage moves. */
-    hasCooledDown: ({ context, event: { reading } }) =>
-      reading.clock >= context.clockAtStart + reading.threshold ||
-      reading.coverage !== context.watermarkAtStart,
+    isPassive: ({ event }) => event.input.passive,
+    isActive: ({ event }) => !event.input.passive,
+    hasWork: ({ event }) => event.input.hasWork,
+    isDue: ({ event }) => isDue(event.input),
+    isNotDue: ({ event }) => !isDue(event.input),
+    isHeldBack: ({ event }) => event.input.heldBack,
+    wasTriggeredAndIsFree: ({ context, event }) => context.triggered && !event.input.heldBack,
+    /** An empty result stands until a whole threshold of new source tokens, or until the watermark moves. */
+    hasCooledDown: ({ context, event: { input } }) =>
+      input.clock >= context.clockAtStart + input.threshold || input.watermark !== context.watermarkAtStart,
     /** The branch was left for one with less to observe (or an entry was taken back). */
-    hasShrunk: ({ context, event }) => event.reading.clock < context.clockAtStart,
-    mayRetry: ({ context, event }) => mayRetry(context, event.reading.at),
-    isDueTooEarly: ({ context, event }) => isDue(event.reading) && !mayRetry(context, event.reading.at),
+    hasShrunk: ({ context, event }) => event.input.clock < context.clockAtStart,
+    mayRetry: ({ context, event }) => delayLeft(context, event.input.at) === 0,
+    isDueTooEarly: ({ context, event }) => isDue(event.input) && delayLeft(context, event.input.at) > 0,
     recorded: ({ context, event }) => outcomeOf(context, event) === "recorded",
     recordedAndPoolOverTarget: ({ context, event }) =>
-      outcomeOf(context, event) === "recorded" && event.reading.poolOverTarget,
+      outcomeOf(context, event) === "recorded" && event.input.poolOverTarget,
     foundNothing: ({ context, event }) => outcomeOf(context, event) === "empty",
     failed: ({ context, event }) => outcomeOf(context, event) === "failed",
     /** Only the first failure of a row is worth a warning. */
@@ -82,8 +81,8 @@ export const workLane = setup({
     nameRun: assign(({ context, event }) => ({
       runs: context.runs + 1,
       runId: runIdOf(context.lane, context.runs + 1),
-      clockAtStart: event.reading.clock,
-      watermarkAtStart: event.reading.coverage,
+      clockAtStart: event.input.clock,
+      watermarkAtStart: event.input.watermark,
       triggered: false,
     })),
     startRun: emit(({ context }, { worker }: { worker: Worker }) => ({
@@ -102,14 +101,14 @@ export const workLane = setup({
     rememberEmptyRange: assign(({ context, event }) => ({
       failures: 0,
       retryAt: 0,
-      clockAtStart: Math.min(context.clockAtStart, event.reading.clock),
-      emptyUpToId: event.type === "result" ? event.result.coversUpToId : null,
+      clockAtStart: Math.min(context.clockAtStart, event.input.clock),
+      emptyUpToId: event.type === "run.finished" ? event.result.coversUpToId : null,
     })),
     /** A further threshold of tokens counts from what the branch has now. */
-    countFromHere: assign({ clockAtStart: ({ event }) => event.reading.clock }),
+    countFromHere: assign({ clockAtStart: ({ event }) => event.input.clock }),
     rememberFailure: assign(({ context, event }) => ({
       failures: context.failures + 1,
-      retryAt: event.reading.at + backoffDelay(context.failures + 1),
+      retryAt: event.input.at + backoffDelay(context.failures + 1),
     })),
     tellRecorded: emit(({ context }) => ({
       type: "notify",
@@ -125,22 +124,71 @@ export const workLane = setup({
       about: "failed",
       runId: runIdOf(context.lane, context.runs),
     })),
-    /** Lets the same trigger that ends a back-off start the run. */
-    passTriggerOn: raise(({ event }) => ({ type: "trigger", reading: event.reading })),
+    /** Lets the event that ends a back-off start the run, too. */
+    hearAgain: raise(({ event }) => event),
   },
 });
+
+/** Work that is due may start at either event. */
+export function onTurn<T>(transition: T): { "turn.ended": T; "agent.started": T } {
+  return { "turn.ended": transition, "agent.started": transition };
+}
+
+/** The states that both worker lanes share; they differ in what a demand does. */
+export function workStates(whenDemanded: "running" | { guard: "hasWork"; target: "running" }) {
+  return {
+    passive: workLane.createStateConfig({
+      description: "Proactive work is off.",
+      on: {
+        "input.changed": { guard: "isActive", target: "idle" },
+        "run.demanded": whenDemanded,
+      },
+    }),
+    idle: workLane.createStateConfig({
+      description: "The clock is below its threshold, or there is nothing to work on.",
+      on: {
+        "input.changed": [
+          { guard: "isPassive", target: "passive" },
+          // The branch was left while the lane backed off, and is back.
+          { guard: "isDueTooEarly", target: "backingOff" },
+          { guard: "isDue", target: "due" },
+        ],
+        "run.demanded": whenDemanded,
+      },
+    }),
+    coolingDown: workLane.createStateConfig({
+      description: "An empty result stands for this range.",
+      on: {
+        "input.changed": [
+          { guard: "isPassive", target: "passive" },
+          { guard: "isNotDue", target: "idle" },
+          { guard: "hasCooledDown", target: "due" },
+          { guard: "hasShrunk", actions: "countFromHere" },
+        ],
+        "run.demanded": whenDemanded,
+      },
+    }),
+    backingOff: workLane.createStateConfig({
+      description: "The last run failed.",
+      on: {
+        "input.changed": [
+          { guard: "isPassive", target: "passive" },
+          { guard: "isNotDue", target: "idle" },
+        ],
+        ...onTurn({ guard: "mayRetry", target: "due", actions: "hearAgain" } as const),
+        "run.demanded": whenDemanded,
+      },
+    }),
+  };
+}
 
 /** Of the context's latest run: `runId` itself is gone by the time of what its end causes. */
 function runIdOf(lane: WorkContext["lane"], run: number): string {
   return `${lane}-${run}`;
 }
 
-function isDue(reading: WorkInput): boolean {
-  return reading.clock >= reading.threshold && reading.hasWork;
-}
-
-function mayRetry(context: WorkContext, at: number): boolean {
-  return delayLeft(context, at) === 0;
+function isDue(input: WorkInput): boolean {
+  return input.clock >= input.threshold && input.hasWork;
 }
 
 /**
@@ -154,5 +202,7 @@ export function delayLeft({ retryAt, failures }: WorkContext, at: number): numbe
 
 /** The outcome of the lane's own current run; a result of any other run is none of its business. */
 function outcomeOf(context: WorkContext, event: WorkLaneEvent): RunResult["outcome"] | undefined {
-  return event.type === "result" && event.result.runId === context.runId ? event.result.outcome : undefined;
+  return event.type === "run.finished" && event.result.runId === context.runId
+    ? event.result.outcome
+    : undefined;
 }

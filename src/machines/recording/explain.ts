@@ -6,7 +6,8 @@ import {
   missingByFailure,
   missingByTail,
 } from "../lanes/compaction-lane.ts";
-import { type LaneInputs, type LanesSnapshot, laneInputs } from "../lanes/lanes.ts";
+import { type LaneInputs, laneInputs } from "../lanes/inputs.ts";
+import type { LanesSnapshot } from "../lanes/lanes.ts";
 import { delayLeft } from "../lanes/work-lane.ts";
 
 /** The engine at one moment; a step of a replay is one, and so is a live engine. */

@@ -87,13 +87,12 @@ export function createReplay(): Replay {
     part.seq = line.seq;
     lastNumber = offset + line.seq;
     report.events++;
-    const { event, state, lanes, snapshot, transitions, commands } = part.engine.step(line);
+    const { event, state, snapshot, transitions, commands } = part.engine.step(line);
     const step = {
       number: lastNumber,
       modelled: false,
       event,
       state,
-      lanes,
       snapshot,
       transitions,
       commands,

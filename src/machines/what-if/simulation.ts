@@ -189,9 +189,6 @@ export function createSimulation(options: SimulationOptions): Simulation {
           item,
         );
         return;
-      case "settings.changed":
-        dispatch({ ...event, settings: { ...event.settings, ...patch } }, item);
-        return;
       case "branch.replaced":
         dispatch({ ...event, branch: branchChanges.moveTo(event.branch) }, item);
         return;

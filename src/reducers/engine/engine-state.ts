@@ -57,8 +57,6 @@ export function evolve(state: EngineState, event: EngineEvent): EngineState {
       return { ...state, session: extendSession(state.session, event.entries) };
     case "branch.replaced":
       return { ...state, session: sessionOf(event.branch) };
-    case "settings.changed":
-      return { ...state, settings: event.settings };
     case "model.selected":
       return { ...state, contextWindow: event.contextWindow };
     case "agent.started":
@@ -78,12 +76,12 @@ export function evolve(state: EngineState, event: EngineEvent): EngineState {
 }
 
 /** The part of a state that `session.opened` alone does not tell. */
-export type Books = Pick<EngineState, "agentIdle" | "workers" | "compactionFailure">;
+export type Resumed = Pick<EngineState, "agentIdle" | "workers" | "compactionFailure">;
 
-/** The state with the books of a keyframe: what `session.opened` alone does not tell. */
-export function restoreBooks(
+/** The state with what a keyframe adds to its `session.opened`. */
+export function restored(
   state: EngineState,
-  { agentIdle, workers, compactionFailure }: Books,
+  { agentIdle, workers, compactionFailure }: Resumed,
 ): EngineState {
   return { ...state, agentIdle, workers, compactionFailure };
 }

@@ -66,7 +66,6 @@ export const EngineEventSchema = z.discriminatedUnion("type", [
   event("branch.extended", { entries: z.array(EntryFactSchema) }),
   /** The leaf moved to another branch (root first). */
   event("branch.replaced", { branch: z.array(EntryFactSchema) }),
-  event("settings.changed", { settings: SettingsSchema }),
   event("model.selected", { contextWindow: z.number().optional() }),
   event("agent.started", {}),
   event("turn.ended", {}),

@@ -30,7 +30,7 @@ describe("the chronicle of a recording", () => {
       expect(session.ledger.counts).toEqual(step?.state.session.ledger.counts);
       expect(workers).toEqual(step?.state.workers);
       const moment = momentAt(chronicle, store, list, index);
-      for (const lane of LANES) expect(moment.lanes[lane].state).toBe(step?.lanes[lane]);
+      for (const lane of LANES) expect(moment.lanes[lane].state).toBe(step?.snapshot.states[lane]);
       expect(moment.commands).toEqual(step?.commands);
     }
     close();

@@ -4,7 +4,7 @@ import type { EntryFact } from "../../../src/reducers/entries/entry-fact.ts";
 import { fact, schedule } from "../../support/schedule.ts";
 
 const settings = { observeAfterTokens: 1_000_000, reflectAfterTokens: 1_000_000, compactAfterTokens: 1000 };
-const lane = (s: ReturnType<typeof schedule>) => s.engine.lanes.compaction;
+const lane = (s: ReturnType<typeof schedule>) => s.engine.snapshot.states.compaction;
 const requests = (s: ReturnType<typeof schedule>) =>
   s.steps.flatMap(({ commands }) => commands).filter(({ type }) => type === "requestCompaction").length;
 
@@ -195,7 +195,7 @@ describe("compaction lane", () => {
   it("waits for an observer that is about to cover more than could be kept verbatim", () => {
     const s = schedule({ ...settings, observeAfterTokens: 1000, compactionGapMaxTokens: 500 });
     s.turn(2000);
-    expect(s.engine.lanes.observer).toBe("running");
+    expect(s.engine.snapshot.states.observer).toBe("running");
     expect(s.settle().commands).toEqual([]);
     s.finish("recorded");
     expect(requests(s)).toBe(1);
@@ -207,7 +207,7 @@ describe("compaction lane", () => {
     s.say(500);
     s.compact("e2");
     s.turn(700);
-    expect(s.engine.lanes).toMatchObject({ observer: "running", compaction: "due" });
+    expect(s.engine.snapshot.states).toMatchObject({ observer: "running", compaction: "due" });
     expect(s.settle().commands).toEqual([]);
     s.finish("recorded");
     expect(requests(s)).toBe(1);
@@ -216,7 +216,7 @@ describe("compaction lane", () => {
   it("does not wait for an observer while a cut could keep all that it is about to read", () => {
     const s = schedule({ ...settings, observeAfterTokens: 1000, compactionGapMaxTokens: 1000 });
     s.turn(1000);
-    expect(s.engine.lanes.observer).toBe("running");
+    expect(s.engine.snapshot.states.observer).toBe("running");
     expect(s.settle().commands).toMatchObject([{ type: "requestCompaction" }]);
   });
 
@@ -243,7 +243,7 @@ describe("compaction lane", () => {
     s.tell({ type: "branch.extended", entries: [{ ...fact("second", tokens), kind: "toolResult" }] });
     s.turn();
     if (outcome === "failed") s.finish("failed");
-    expect(s.engine.lanes.observer).toBe(outcome === "failed" ? "backingOff" : "idle");
+    expect(s.engine.snapshot.states.observer).toBe(outcome === "failed" ? "backingOff" : "idle");
     s.settle();
     expect(requests(s)).toBe(asked);
   });

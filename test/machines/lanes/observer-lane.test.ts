@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { fact, schedule } from "../../support/schedule.ts";
 
 const settings = { observeAfterTokens: 1000, reflectAfterTokens: 1_000_000, compactAfterTokens: 1_000_000 };
-const observer = (s: ReturnType<typeof schedule>) => s.engine.lanes.observer;
+const observer = (s: ReturnType<typeof schedule>) => s.engine.snapshot.states.observer;
 
 describe("observer lane", () => {
   it("is idle below its threshold, due at it, and runs at the next trigger", () => {

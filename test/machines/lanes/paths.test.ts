@@ -2,21 +2,23 @@ import { describe, expect, it } from "vitest";
 import type { AnyMachineSnapshot, AnyStateMachine } from "xstate";
 import type { Command } from "../../../src/machines/commands.ts";
 import { type CompactionContext, compactionLane } from "../../../src/machines/lanes/compaction-lane.ts";
-import { pathOf } from "../../../src/machines/lanes/gate.ts";
 import type { CompactionInput, WorkInput } from "../../../src/machines/lanes/inputs.ts";
+import { pathOf } from "../../../src/machines/lanes/lanes.ts";
 import { observerLane } from "../../../src/machines/lanes/observer-lane.ts";
 import { reflectDropLane } from "../../../src/machines/lanes/reflect-drop-lane.ts";
 import type { WorkContext } from "../../../src/machines/lanes/work-lane.ts";
 import { schedulerMachine } from "../../../src/machines/scheduler.ts";
+import { AGENT_BUSY } from "../../../src/reducers/engine/events.ts";
 import { OUTCOMES } from "../../../src/reducers/engine/run-result.ts";
 import { chartedIn, replayWay, type Walk, walk } from "../../support/machine-paths.ts";
 import { once } from "../../support/once.ts";
 
 interface LaneEvent {
   type: string;
-  reading?: WorkInput | CompactionInput;
+  input?: WorkInput | CompactionInput;
   result?: { runId: string; outcome: string; coversUpToId: string | null };
   lane?: string;
+  failure?: { kind: string };
 }
 
 const MINUTES = 60_000;
@@ -25,12 +27,12 @@ const due: WorkInput = {
   passive: false,
   clock: 10,
   threshold: 10,
-  coverage: -1,
+  watermark: -1,
   hasWork: true,
   heldBack: false,
   poolOverTarget: false,
 };
-const workReadings: readonly WorkInput[] = [
+const workInputs: readonly WorkInput[] = [
   due,
   { ...due, clock: 0 },
   { ...due, hasWork: false },
@@ -39,7 +41,7 @@ const workReadings: readonly WorkInput[] = [
   { ...due, poolOverTarget: true },
   { ...due, clock: 15 },
   { ...due, clock: 20 },
-  { ...due, coverage: 5 },
+  { ...due, watermark: 5 },
   { ...due, at: 10 * MINUTES },
 ];
 
@@ -53,7 +55,7 @@ const cut: CompactionInput = {
   agentIdle: true,
   observerBehind: false,
 };
-const compactionReadings: readonly CompactionInput[] = [
+const compactionInputs: readonly CompactionInput[] = [
   cut,
   { ...cut, clock: 0 },
   { ...cut, passive: true },
@@ -66,26 +68,30 @@ const compactionReadings: readonly CompactionInput[] = [
 
 function workEvents({ context }: AnyMachineSnapshot): LaneEvent[] {
   const { runId, lane } = context as WorkContext;
-  return workReadings.flatMap((reading) => [
-    ...["reading", "trigger", "demand", "closing"].map((type) => ({ type, reading })),
+  return workInputs.flatMap((input) => [
+    ...["input.changed", "turn.ended", "agent.started", "run.demanded", "session.closed"].map((type) => ({
+      type,
+      input,
+    })),
     ...OUTCOMES.map((outcome) => ({
-      type: "result",
-      reading,
+      type: "run.finished",
+      input,
       result: { runId: runId ?? `${lane}-none`, outcome, coversUpToId: "e1" },
     })),
-    { type: "result", reading, result: { runId: "another", outcome: "recorded", coversUpToId: "e1" } },
+    { type: "run.finished", input, result: { runId: "another", outcome: "recorded", coversUpToId: "e1" } },
   ]);
 }
 
 const COMPACTION_EVENTS = [
-  "reading",
-  "trigger",
-  "boundary",
-  "closing",
-  "compactionStarted",
-  "compactionFinished",
-  "compactionFailed",
-  "compactionPostponed",
+  "input.changed",
+  "agent.settled",
+  "turn.ended",
+  "agent.started",
+  "session.closed",
+  "compaction.started",
+  "compaction.finished",
+  "compaction.failed",
+  "compaction.postponed",
 ];
 
 const workEssence = (context: unknown) => {
@@ -98,8 +104,7 @@ const WALKS: Readonly<Record<string, Walk<LaneEvent>>> = {
   "reflect/drop": { machine: reflectDropLane, eventsIn: workEvents, essence: workEssence },
   compaction: {
     machine: compactionLane,
-    eventsIn: () =>
-      compactionReadings.flatMap((reading) => COMPACTION_EVENTS.map((type) => ({ type, reading }))),
+    eventsIn: () => compactionInputs.flatMap((input) => COMPACTION_EVENTS.map((type) => ({ type, input }))),
     essence: (context) => {
       const { requests: _, runId, failures, ...rest } = context as CompactionContext;
       return { ...rest, isOurs: runId !== null, failures: Math.min(failures, 2) };
@@ -107,7 +112,10 @@ const WALKS: Readonly<Record<string, Walk<LaneEvent>>> = {
   },
   scheduler: {
     machine: schedulerMachine as unknown as AnyStateMachine,
-    eventsIn: () => schedulerMachine.events.map((type) => ({ type, lane: "observer" })),
+    eventsIn: () => [
+      ...schedulerMachine.events.map((type) => ({ type, lane: "observer", failure: { kind: "failed" } })),
+      { type: "compaction.failed", failure: { kind: AGENT_BUSY } },
+    ],
     essence: () => null,
   },
 };
@@ -164,10 +172,11 @@ describe.each(Object.entries(WALKS))("the %s machine", (name, plan) => {
     for (const way of reached().ways) {
       for (const { event, emitted } of replayWay(machine, way).steps) {
         const starts = emitted.some(({ type }) => type === "startRun" || type === "requestCompaction");
-        if (!starts || event.type === "demand" || event.type === "result") continue;
-        const { reading } = event;
-        expect(reading?.passive === false || event.type === "trigger").toBe(true);
-        if (event.type === "reading") expect(reading?.clock).toBeGreaterThanOrEqual(reading?.threshold ?? 0);
+        if (!starts || event.type === "run.demanded" || event.type === "run.finished") continue;
+        const { input } = event;
+        const isTrigger = ["turn.ended", "agent.started", "agent.settled"].includes(event.type);
+        expect(input?.passive === false || isTrigger).toBe(true);
+        if (!isTrigger) expect(input?.clock).toBeGreaterThanOrEqual(input?.threshold ?? 0);
       }
     }
   });

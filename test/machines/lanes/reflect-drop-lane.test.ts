@@ -7,7 +7,7 @@ const settings = {
   compactAfterTokens: 1_000_000,
   observationsPoolTargetTokens: 150,
 };
-const lane = (s: ReturnType<typeof schedule>) => s.engine.lanes.reflectDrop;
+const lane = (s: ReturnType<typeof schedule>) => s.engine.snapshot.states.reflectDrop;
 
 /** Two observer runs, after which the reflect clock is at its threshold. */
 function observedTwice(observationTokens = 100) {
@@ -25,7 +25,7 @@ describe("reflect/drop lane", () => {
     s.turn(1000);
     s.finish("recorded");
     s.turn(1000);
-    expect(s.engine.lanes.observer).toBe("running");
+    expect(s.engine.snapshot.states.observer).toBe("running");
     expect(lane(s)).toBe("due");
     expect(s.inFlight.map(({ worker }) => worker)).toEqual(["observer"]);
   });

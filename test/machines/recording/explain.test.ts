@@ -33,11 +33,11 @@ function acted(acts: readonly Act[]) {
   return {
     steps,
     /** Says so many tokens and gives where the lanes stand then. */
-    say(tokens: number): Step["lanes"] {
+    say(tokens: number): Step["snapshot"]["states"] {
       act({ do: "say", tokens, by: "user" });
       const last = steps.at(-1);
       if (!last) throw new Error("nothing has happened");
-      return last.lanes;
+      return last.snapshot.states;
     },
   };
 }
@@ -59,7 +59,7 @@ describe("explaining any lane", () => {
     expect(explain(s, "compaction")).toMatch(
       /^compaction is backingOff .*; proactive work is off \(passive: true\)$/,
     );
-    expect(s.say(1).lanes.compaction).toBe("passive");
+    expect(s.say(1).snapshot.states.compaction).toBe("passive");
   });
 
   it("says that the next event will do it when proactive work was just put on", () => {
@@ -67,9 +67,14 @@ describe("explaining any lane", () => {
     s.say(1000);
     const observed = ledgerEntry("o", { type: "observations", coversUpToId: s.tip, records: [] });
     s.say(5000);
-    const settingsNow = s.engine.state.settings;
     s.tell({ type: "branch.extended", entries: [observed] });
-    s.tell({ type: "settings.changed", settings: { ...settingsNow, passive: false } });
+    s.tell({
+      type: "session.opened",
+      reason: "reload",
+      sessionId: "test",
+      settings: { ...s.engine.state.settings, passive: false },
+      branch: [fact("e1", 1000), fact("e2", 5000), observed],
+    });
     expect(LANES.map((lane) => explain(s, lane))).toEqual([
       "observer is idle since #5: 5,000 of 1,000 tokens; due at the next event",
       "reflect/drop is idle since #5: 6,000 of 2,000 tokens; due at the next event",
@@ -195,7 +200,7 @@ describe("explaining the observer", () => {
     expect(explain(s, "observer")).toMatch(
       /; the delay is over, waiting for the next turn_end or agent_start$/,
     );
-    expect(s.turn().lanes.observer).toBe("running");
+    expect(s.turn().snapshot.states.observer).toBe("running");
   });
 
   it("passive: that it is off", () => {
@@ -347,8 +352,8 @@ describe("explaining compaction", () => {
     s.tell({ type: "branch.replaced", branch: [fact("other", 4900)] });
     // At 5,000 it would be the same again; a third failure asks for 625 tokens beyond it.
     expect(explain(s, "compaction")).toMatch(/; 3 failures in a row; 725 more tokens make it due$/);
-    expect(s.say(724).lanes.compaction).toBe("idle");
-    expect(s.say(1).lanes.compaction).toBe("due");
+    expect(s.say(724).snapshot.states.compaction).toBe("idle");
+    expect(s.say(1).snapshot.states.compaction).toBe("due");
   });
 
   it("coolingDown: what was kept, and how much must come", () => {

@@ -16,7 +16,7 @@ describe("a quick check", () => {
   it("exists for every kind of event but those that carry settings", () => {
     const without = EngineEventSchema.options.filter((option) => !quickCheckOf(option));
     const types = without.map((option) => option.shape.type.value);
-    expect(types).toEqual(["session.opened", "settings.changed"]);
+    expect(types).toEqual(["session.opened"]);
   });
 
   it("accepts what the recorder writes", () => {

@@ -76,7 +76,7 @@ describe("the results in a recording", () => {
     const s = schedule({ ...settings, observeAfterTokens: 1_000_000 });
     s.turn(5000);
     s.settle();
-    expect(s.engine.lanes.compaction).toBe("requested");
+    expect(s.engine.snapshot.states.compaction).toBe("requested");
     s.tell({ type: "compaction.started", reason: "threshold" });
     s.tell({ type: "branch.extended", entries: [fact("x", 1), compaction] });
     s.tell({ type: "compaction.finished", folded: true });

@@ -106,17 +106,11 @@ describe("a simulation", () => {
     expect(told(s)).toContain("~observer-1 recorded @110");
   });
 
-  it("puts the settings that are tried in place of the recorded ones, whenever those come", () => {
+  it("puts the settings that are tried in place of the recorded ones, at each opening", () => {
     const s = simulate({ patch: { observeAfterTokens: 3000 } });
     s.open();
     s.say(1, "a", 2000);
-    expect(s.steps.at(-1)?.lanes.observer).toBe("idle");
-    s.at(2, { type: "settings.changed", settings: { ...settings, compactAfterTokens: 7000 } });
-    expect(s.steps.at(-1)?.state.settings).toEqual({
-      ...settings,
-      compactAfterTokens: 7000,
-      observeAfterTokens: 3000,
-    });
+    expect(s.steps.at(-1)?.snapshot.states.observer).toBe("idle");
     s.open(3);
     expect(s.steps.at(-1)?.state.settings).toEqual({ ...settings, observeAfterTokens: 3000 });
   });
@@ -133,7 +127,7 @@ describe("a simulation", () => {
     s.at(6, result, "result");
     expect(told(s).slice(3)).toEqual(["branch.extended @6", "observer-1 recorded @6"]);
     expect(s.steps.at(-1)?.event).toMatchObject({ runId: "observer-1", durationMs: 4000 });
-    expect(s.steps.at(-1)?.lanes.observer).toBe("idle");
+    expect(s.steps.at(-1)?.snapshot.states.observer).toBe("idle");
     // It was taken over once; a second result of that name is nobody's.
     s.at(7, result, "result");
     expect(told(s)).toHaveLength(5);
@@ -206,7 +200,7 @@ describe("a simulation", () => {
       "observer-1",
     );
     expect(told(s).at(-1)).toBe("observer-1 empty @9");
-    expect(s.steps.at(-1)?.lanes.observer).toBe("coolingDown");
+    expect(s.steps.at(-1)?.snapshot.states.observer).toBe("coolingDown");
   });
 
   it("takes a run without a trace for one that found nothing", () => {
@@ -296,7 +290,7 @@ describe("a modelled compaction", () => {
     expect(told(s).slice(-2)).toEqual(["~compaction.failed @100", "turn.ended @101"]);
     const failure = s.steps.at(-2)?.event;
     expect(failure).toMatchObject({ failure: { kind: "refused", message: "" } });
-    expect(s.steps.at(-2)?.lanes.compaction).toBe("backingOff");
+    expect(s.steps.at(-2)?.snapshot.states.compaction).toBe("backingOff");
   });
 
   it("does not come when it left no trace", () => {

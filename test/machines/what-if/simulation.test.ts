@@ -68,7 +68,7 @@ describe("a plain session", () => {
     expect(compactionsOf(steps)).toEqual([{ modelled: true, folded: true }]);
     expect(counts.compaction.modelled).toBe(1);
     const done = steps.find(({ event }) => event.type === "compaction.finished");
-    expect(done?.lanes.compaction).toBe("coolingDown");
+    expect(done?.snapshot.states.compaction).toBe("coolingDown");
   });
 
   it("answers a run with the ledger entry that the file has for it", () => {
@@ -137,7 +137,7 @@ describe("a plain session", () => {
 
   it("gives the same steps each time", () => {
     const text = () =>
-      JSON.stringify(replaySession(talk(90)).steps.map(({ event, lanes }) => [event, lanes]));
+      JSON.stringify(replaySession(talk(90)).steps.map(({ event, snapshot }) => [event, snapshot.states]));
     expect(text()).toBe(text());
   });
 });

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { CommandSchema } from "../../../machines/commands.ts";
-import { laneInputs } from "../../../machines/lanes/lanes.ts";
+import { laneInputs } from "../../../machines/lanes/inputs.ts";
 import type { ReplayStep } from "../../../machines/recording/replay.ts";
 import type { Difference } from "../../../machines/recording/verify.ts";
 import { eventTime } from "../../../reducers/engine/event-time.ts";
@@ -135,7 +135,7 @@ export function differenceLine({ number, event, expected, actual, lastEvents }: 
 
 /** State and clock of each lane after a step. */
 export function laneReadings(
-  { state, lanes: states, event }: ReplayStep,
+  { state, snapshot: { states }, event }: ReplayStep,
   lanes: readonly LaneName[],
 ): Partial<Record<LaneName, z.infer<typeof LaneSchema>>> {
   const readings = laneInputs(state, states, eventTime(event.at));

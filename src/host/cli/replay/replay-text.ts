@@ -1,4 +1,4 @@
-import { laneInputs } from "../../../machines/lanes/lanes.ts";
+import { laneInputs } from "../../../machines/lanes/inputs.ts";
 import type { ReplayStep } from "../../../machines/recording/replay.ts";
 import { eventTime } from "../../../reducers/engine/event-time.ts";
 import type { LaneName } from "../../../reducers/engine/lane-names.ts";
@@ -39,7 +39,7 @@ export function createStepTable(io: Io, lanes: readonly LaneName[]): StepTable {
 
   function cell(step: ReplayStep, lane: LaneName, reading: { clock: number; threshold: number }): string {
     const moved = step.transitions.some((transition) => transition.lane === lane);
-    const state = step.lanes[lane];
+    const state = step.snapshot.states[lane];
     const text = `${moved ? ">" : " "}${state} ${number(reading.clock)}/${number(reading.threshold)}`;
     const padded = text.padEnd(LANE_WIDTHS[lane][form]);
     return moved ? io.paint(["bold", STATE_COLOURS[state.split(".")[0] ?? ""] ?? "reset"], padded) : padded;
@@ -64,7 +64,7 @@ export function createStepTable(io: Io, lanes: readonly LaneName[]): StepTable {
       const at = eventTime(event.at);
       const date = new Date(at);
       if (dateOf(date) !== day) openDay(date);
-      const readings = laneInputs(state, step.lanes, at);
+      const readings = laneInputs(state, step.snapshot.states, at);
       const words = clipped(
         `${step.modelled ? "~" : ""}${event.type} ${eventWords(event)}`.trim(),
         eventWidth,

@@ -23,7 +23,7 @@ const GROUPS: { label: string; types: string[] }[] = [
   { label: "agent", types: ["agent.started", "turn.ended", "agent.settled"] },
   { label: "runs", types: ["run.demanded", "run.finished"] },
   { label: "compaction", types: ["compaction.started", "compaction.finished", "compaction.failed"] },
-  { label: "session", types: ["session.opened", "session.closed", "settings.changed", "model.selected"] },
+  { label: "session", types: ["session.opened", "session.closed", "model.selected"] },
 ];
 
 /** The list of events. Only the rows in sight are ever on the page. */

@@ -23,29 +23,12 @@ export function arrowsTaken({ lane, from, to }: Transition, event: EngineEvent):
   const key = `${lane} ${from} ${to} ${event.type}`;
   const known = paths.get(key);
   if (known) return known;
-  const path =
-    findPath(CHARTS[lane], from, to, lane === "compaction" ? COMPACTION_WAKES : WORK_WAKES, event) ?? [];
+  const path = findPath(CHARTS[lane], from, to, ["input.changed", event.type, "input.changed"]) ?? [];
   paths.set(key, path);
   return path;
 }
 
 const paths = new Map<string, string[]>();
-
-const WORK_WAKES: Partial<Record<EngineEvent["type"], string[]>> = {
-  "agent.started": ["reading", "trigger"],
-  "turn.ended": ["reading", "trigger"],
-  "run.demanded": ["demand"],
-  "run.finished": ["result", "reading"],
-};
-
-const COMPACTION_WAKES: Partial<Record<EngineEvent["type"], string[]>> = {
-  "agent.started": ["boundary", "reading"],
-  "turn.ended": ["boundary", "reading"],
-  "agent.settled": ["reading", "trigger"],
-  "compaction.started": ["compactionStarted"],
-  "compaction.finished": ["compactionFinished", "reading"],
-  "compaction.failed": ["compactionFailed", "reading"],
-};
 
 const LONGEST = 4;
 
@@ -54,10 +37,8 @@ function findPath(
   graph: ChartGraph,
   from: string,
   to: string,
-  wakesOf: typeof WORK_WAKES,
-  event: EngineEvent,
+  wakes: readonly string[],
 ): string[] | undefined {
-  const wakes = wakesOf[event.type] ?? ["reading"];
   let front: { state: string; wake: number; path: string[] }[] = [{ state: from, wake: 0, path: [] }];
   for (let length = 1; length <= LONGEST; length++) {
     const next: typeof front = [];

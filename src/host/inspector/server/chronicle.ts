@@ -162,7 +162,7 @@ export function createChronicle(store: EventStore): Chronicle {
     lastTaken,
     take(step) {
       const index = at.length;
-      const { event, state, lanes, snapshot } = step;
+      const { event, state, snapshot } = step;
       at.push(eventTime(event.at));
       numbers.push("number" in step ? step.number : event.seq);
       if ("modelled" in step && step.modelled) modelled.add(index);
@@ -171,7 +171,7 @@ export function createChronicle(store: EventStore): Chronicle {
       for (const lane of LANES) {
         clocks[lane].push(Math.max(0, Math.round(readings[lane].clock)));
         thresholds[lane].set(index, readings[lane].threshold);
-        states[lane].set(index, lanes[lane]);
+        states[lane].set(index, snapshot.states[lane]);
       }
       standings.set(index, snapshot);
       decided.push(step.transitions.length > 0 || step.commands.length > 0 ? 1 : 0);

@@ -8,7 +8,6 @@ export const EVENT_TYPES = [
   "session.closed",
   "branch.extended",
   "branch.replaced",
-  "settings.changed",
   "model.selected",
   "agent.started",
   "turn.ended",
@@ -31,8 +30,6 @@ export function eventWords(event: EngineEvent): string {
       return entriesWords(event.entries);
     case "branch.replaced":
       return `another branch, ${tokens(event.branch.length)} entries`;
-    case "settings.changed":
-      return "";
     case "model.selected":
       return event.contextWindow === undefined ? "" : `window ${tokens(event.contextWindow)}`;
     case "agent.started":
