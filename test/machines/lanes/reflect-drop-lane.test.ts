@@ -1,5 +1,19 @@
-import { describe, expect, it } from "vitest";
-import { schedule } from "../../support/schedule.ts";
+import { describe, it } from "vitest";
+import { DEFAULT_SETTINGS } from "../../../src/reducers/settings.ts";
+import {
+  aborts,
+  close,
+  event,
+  given,
+  type Happening,
+  runEnds,
+  starts,
+  tells,
+  times,
+  turn,
+  wait,
+  warns,
+} from "../../support/given.ts";
 
 const settings = {
   observeAfterTokens: 1000,
@@ -7,126 +21,115 @@ const settings = {
   compactAfterTokens: 1_000_000,
   observationsPoolTargetTokens: 150,
 };
-const lane = (s: ReturnType<typeof schedule>) => s.engine.snapshot.states.reflectDrop;
 
-/** Two observer runs, after which the reflect clock is at its threshold. */
-function observedTwice(observationTokens = 100) {
-  const s = schedule(settings);
-  for (let i = 0; i < 2; i++) {
-    s.turn(1000);
-    s.finish("recorded", { tokens: observationTokens });
-  }
-  return s;
-}
+/** An observer run that records one observation of so many tokens. */
+const observed = (tokens = 100): Happening => times(1, turn(1000), runEnds("recorded", { tokens }));
+
+/** Two of them, after which the reflect clock is at its threshold. */
+const observedTwice = (tokens = 100) => times(2, observed(tokens));
 
 describe("reflect/drop lane", () => {
   it("waits for the observer to be neither due nor running", () => {
-    const s = schedule(settings);
-    s.turn(1000);
-    s.finish("recorded");
-    s.turn(1000);
-    expect(s.engine.snapshot.states.observer).toBe("running");
-    expect(lane(s)).toBe("due");
-    expect(s.inFlight.map(({ worker }) => worker)).toEqual(["observer"]);
+    given(settings, observed())
+      .when(turn(1000))
+      .then({ observer: "running", reflectDrop: "due", inFlight: ["observer"] });
   });
 
   it("starts as soon as the observer that held it back has finished", () => {
-    const s = observedTwice();
-    expect(lane(s)).toBe("running.reflecting");
-    expect(s.inFlight).toMatchObject([{ worker: "reflector", runId: "reflectDrop-1" }]);
+    given(settings, observed(), turn(1000))
+      .when(runEnds("recorded"))
+      .then({
+        reflectDrop: "running.reflecting",
+        commands: [tells("observer-2"), starts("reflector", { runId: "reflectDrop-1" })],
+        inFlight: ["reflector"],
+      });
   });
 
-  it("does not run at the next opening because of a trigger before it", () => {
-    const s = schedule(settings);
-    s.turn(1000);
-    s.finish("recorded");
-    s.turn(1000);
-    expect(s.engine.snapshot.contexts.reflectDrop.triggered).toBe(true);
-    s.tell({ type: "session.closed", reason: "reload" });
-    expect(lane(s)).toBe("idle");
-    expect(s.engine.snapshot.contexts.reflectDrop.triggered).toBe(false);
+  it("does not run at the next opening because of a turn that ended before it", () => {
+    given(settings, observed())
+      .when(turn(1000))
+      .then({ contexts: { reflectDrop: { triggered: true } } })
+      .when(close)
+      .then({ reflectDrop: "idle", contexts: { reflectDrop: { triggered: false } } });
   });
 
   it("starts no dropper for a reflector that records after its session was closed", () => {
-    const s = observedTwice(100);
-    expect(s.tell({ type: "session.closed", reason: "new" }).commands).toEqual([
-      { type: "abortRun", runId: "reflectDrop-1" },
-    ]);
-    expect(s.finish("recorded").commands).toEqual([]);
-    expect(lane(s)).toBe("idle");
+    given(settings, observedTwice())
+      .when(close)
+      .then({ commands: [aborts("reflectDrop-1")] })
+      .when(runEnds("recorded"))
+      .then({ reflectDrop: "idle", commands: [] });
   });
 
   it("aborts what is in flight when another session is opened", () => {
-    const s = observedTwice(100);
-    const { event } = s.steps[0] ?? {};
-    if (event?.type !== "session.opened") throw new Error("expected the opening");
-    const { v: _v, seq: _seq, at: _at, ...opened } = event;
-    expect(s.tell(opened).commands).toEqual([{ type: "abortRun", runId: "reflectDrop-1" }]);
-    expect(lane(s)).toBe("idle");
+    const opening = {
+      type: "session.opened",
+      reason: "new",
+      sessionId: "another",
+      settings: { ...DEFAULT_SETTINGS, ...settings },
+      branch: [],
+    } as const;
+    given(settings, observedTwice())
+      .when(event({ ...opening, branch: [] }))
+      .then({ reflectDrop: "idle", commands: [aborts("reflectDrop-1")] });
   });
 
   it("is not due while no observation is newer than the last reflection", () => {
-    const s = schedule({ ...settings, observeAfterTokens: 1_000_000 });
-    s.turn(10_000);
-    expect(lane(s)).toBe("idle");
+    given({ ...settings, observeAfterTokens: 1_000_000 })
+      .when(turn(10_000))
+      .then({ reflectDrop: "idle" });
   });
 
-  it("is not held back by an observer that is backing off or cooling down", () => {
-    for (const outcome of ["failed", "empty"] as const) {
-      const s = schedule(settings);
-      s.turn(1000);
-      s.finish("recorded");
-      s.turn(1000);
-      s.finish(outcome);
-      s.turn();
-      expect(lane(s)).toBe("running.reflecting");
-    }
+  it.each(["failed", "empty"] as const)("is not held back by an observer whose run %s", (outcome) => {
+    given(settings, observed(), turn(1000), runEnds(outcome))
+      .when(turn())
+      .then({ reflectDrop: "running.reflecting" });
   });
 
   it("drops after a reflector that recorded, while the pool is over target", () => {
-    const s = observedTwice(100);
-    s.finish("recorded", { covers: "e4" });
-    expect(lane(s)).toBe("running.dropping");
-    expect(s.inFlight).toMatchObject([{ worker: "dropper", runId: "reflectDrop-2" }]);
-    s.finish("empty");
-    expect(lane(s)).toBe("idle");
+    given(settings, observedTwice())
+      .when(runEnds("recorded", { upTo: "e4" }))
+      .then({
+        reflectDrop: "running.dropping",
+        commands: [tells("reflectDrop-1"), starts("dropper", { runId: "reflectDrop-2" })],
+        inFlight: ["dropper"],
+      })
+      .when(runEnds("empty"))
+      .then({ reflectDrop: "idle" });
   });
 
   it("warns once of a dropper that fails after every reflection, until it has succeeded", () => {
-    const s = observedTwice(100);
-    const round = (outcome: "failed" | "empty" | "recorded") => {
-      s.finish("recorded");
-      const { commands } = s.finish(outcome);
-      s.wait(600_000);
-      for (let i = 0; i < 2; i++) {
-        s.turn(1000);
-        s.finish("recorded", { tokens: 100 });
-      }
-      return commands.filter((command) => command.type === "notify" && command.level === "warning").length;
-    };
-    expect([round("failed"), round("failed"), round("failed")]).toEqual([1, 0, 0]);
-    expect(s.engine.snapshot.contexts.reflectDrop.failures).toBe(3);
-    expect([round("recorded"), round("failed")]).toEqual([0, 1]);
-    expect([round("empty"), round("failed")]).toEqual([0, 1]);
+    const nextRound = times(1, wait(600_000), observedTwice(), runEnds("recorded"));
+    given(settings, observedTwice(), runEnds("recorded"))
+      .when(runEnds("failed"))
+      .then({ commands: [warns("reflectDrop-2")] })
+      .when(nextRound)
+      .then({ reflectDrop: "running.dropping" })
+      .when(runEnds("failed"))
+      .then({ commands: [] })
+      .when(nextRound, runEnds("failed"))
+      .then({ contexts: { reflectDrop: { failures: 3 } } })
+      .when(nextRound, runEnds("recorded"), nextRound)
+      .then({ contexts: { reflectDrop: { failures: 0 } } })
+      .when(runEnds("failed"))
+      .then({ commands: [warns("reflectDrop-10")] })
+      .when(nextRound, runEnds("empty"), nextRound)
+      .then({ contexts: { reflectDrop: { failures: 0 } } })
+      .when(runEnds("failed"))
+      .then({ commands: [warns("reflectDrop-14")] });
   });
 
   it("does not drop while the pool is within its target", () => {
-    const s = observedTwice(10);
-    s.finish("recorded");
-    expect(lane(s)).toBe("idle");
-    expect(s.inFlight).toEqual([]);
+    given(settings, observedTwice(10)).when(runEnds("recorded")).then({ reflectDrop: "idle", inFlight: [] });
   });
 
   it("asks a reflector with nothing to say again only after a further threshold", () => {
-    const s = observedTwice();
-    s.finish("empty");
-    expect(lane(s)).toBe("coolingDown");
-    let runs = 0;
-    for (let i = 0; i < 16; i++) {
-      s.turn(100);
-      if (s.inFlight[0]?.worker === "reflector") runs++;
-      if (s.inFlight.length > 0) s.finish("empty");
-    }
-    expect(runs).toBe(0);
+    given(settings, observedTwice())
+      .when(runEnds("empty"))
+      .then({ reflectDrop: "coolingDown" })
+      .when(times(9, turn(100)))
+      .then({ commands: [] })
+      .when(turn(100), runEnds("empty"), times(6, turn(100)))
+      .then({ commands: [starts("observer")], inFlight: [] });
   });
 });
