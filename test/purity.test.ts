@@ -3,8 +3,8 @@ import { dirname, relative, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 
 /**
- * The rule of DESIGN 3: dependencies point one way, host → effects → machines → reducers, and the two pure layers
- * import nothing from Node or Pi. Time, chance and timers would break replay, so the pure layers may not name them.
+ * Dependencies point one way, host → effects → machines → reducers, no file imports itself by way of others, and the two
+ * pure layers import nothing from Node or Pi. Time, chance and timers would break replay, so they may not name them.
  */
 const ROOT = resolve(import.meta.dirname, "..");
 const LAYERS = ["reducers", "machines", "effects", "host"] as const;
@@ -87,6 +87,41 @@ describe("layers", () => {
     expect(wrong).toEqual([]);
   });
 });
+
+describe("files", () => {
+  it("import each other in one direction only", () => {
+    const files = globSync("src/**/*.{ts,tsx}", { cwd: ROOT });
+    const imports = new Map(
+      files.map((file) => [
+        file,
+        importsOf(file)
+          .filter(({ from }) => from.startsWith("."))
+          .map(({ from }) => relative(ROOT, resolve(ROOT, dirname(file), from))),
+      ]),
+    );
+    expect(files.flatMap((file) => wayBack(file, imports) ?? [])).toEqual([]);
+  });
+});
+
+/** The files on the way from one back to itself. */
+function wayBack(start: string, imports: ReadonlyMap<string, readonly string[]>): string[] | undefined {
+  const from = new Map<string, string>();
+  const queue = [start];
+  for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
+    for (const next of imports.get(file) ?? []) {
+      if (next === start) {
+        const way = [start];
+        for (let at: string | undefined = file; at !== undefined && at !== start; at = from.get(at))
+          way.unshift(at);
+        return [`${start} -> ${way.join(" -> ")}`];
+      }
+      if (from.has(next)) continue;
+      from.set(next, file);
+      queue.push(next);
+    }
+  }
+  return undefined;
+}
 
 /** A file's text without comments, which may talk about anything. */
 function code(text: string): string {

@@ -4,9 +4,9 @@ import { type EngineState, evolve, initialState, restored } from "../reducers/en
 import type { EngineEvent } from "../reducers/engine/events.ts";
 import { LANES, type LaneName } from "../reducers/engine/lane-names.ts";
 import type { Command } from "./commands.ts";
+import type { Keyframe } from "./keyframe.ts";
 import type { LaneStates } from "./lanes/inputs.ts";
 import { createLanes, type Happened, type LanesSnapshot } from "./lanes/lanes.ts";
-import type { Keyframe } from "./recording/recording.ts";
 import { schedulerMachine } from "./scheduler.ts";
 
 /** A lane's move from one state to another, in the state names that users see (`running.dropping`). */

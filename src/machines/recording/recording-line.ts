@@ -1,15 +1,10 @@
 import type { ZodType } from "zod";
 import { type EngineEvent, EngineEventSchema, EVENT_VERSION } from "../../reducers/engine/events.ts";
+import { KeyframeSchema } from "../keyframe.ts";
 import { type Line, lineOf, lineText } from "./line.ts";
 import { readPlainEvent } from "./plain-event.ts";
 import { type QuickCheck, quickCheckOf } from "./quick-check.ts";
-import {
-  DecisionSchema,
-  HeaderSchema,
-  KeyframeSchema,
-  RECORDING_VERSION,
-  type RecordingLine,
-} from "./recording.ts";
+import { DecisionSchema, HeaderSchema, RECORDING_VERSION, type RecordingLine } from "./recording.ts";
 
 /** A line that is not a line of a recording; the message says what is wrong with it. */
 export class RecordingLineError extends Error {

@@ -1,9 +1,10 @@
 import { z } from "zod";
-import { EngineEventSchema, RunFinishedSchema, UsageSchema } from "../../reducers/engine/events.ts";
+import { EngineEventSchema } from "../../reducers/engine/events.ts";
 import { LANES } from "../../reducers/engine/lane-names.ts";
 import { memoryId } from "../../reducers/ledger/memory-id.ts";
 import { CommandSchema } from "../commands.ts";
 import type { Step } from "../engine.ts";
+import { KeyframeSchema } from "../keyframe.ts";
 
 /**
  * A recording is NDJSON: a header, then the events, each followed by what the live engine made of it when it made
@@ -19,29 +20,6 @@ export const HeaderSchema = z.object({
   pi: z.string(),
   sessionId: z.string(),
 });
-
-const WorkerRecordSchema = z.object({
-  runs: z.int(),
-  requests: z.int(),
-  usage: UsageSchema,
-  last: RunFinishedSchema.nullable(),
-  failure: z.object({ kind: z.string(), message: z.string(), at: z.string() }).nullable(),
-});
-
-/** What the engine cannot learn from `session.opened`: where its lanes and its books stood. */
-export const KeyframeSchema = z.object({
-  type: z.literal("keyframe"),
-  /** Each machine's persisted XState snapshot, by name */
-  machines: z.record(z.string(), z.unknown()),
-  agentIdle: z.boolean(),
-  workers: z.object({
-    observer: WorkerRecordSchema,
-    reflector: WorkerRecordSchema,
-    dropper: WorkerRecordSchema,
-  }),
-  compactionFailure: z.object({ kind: z.string(), message: z.string(), at: z.string() }).nullable(),
-});
-export type Keyframe = z.infer<typeof KeyframeSchema>;
 
 export const DecisionSchema = z.object({
   type: z.literal("decision"),

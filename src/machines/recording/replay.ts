@@ -2,10 +2,11 @@ import type { EngineEvent } from "../../reducers/engine/events.ts";
 import type { Settings } from "../../reducers/settings.ts";
 import type { Step } from "../engine.ts";
 import { createEngine, type Engine } from "../engine.ts";
+import type { Keyframe } from "../keyframe.ts";
 import { createRecordingSimulation } from "../what-if/simulated-recording.ts";
 import { createRunStatistics } from "../what-if/workload.ts";
 import { type Line, lineOf, lineText } from "./line.ts";
-import type { Keyframe, RecordingLine } from "./recording.ts";
+import type { RecordingLine } from "./recording.ts";
 import { isDecision, readRecordingLine } from "./recording-line.ts";
 import { createVerifier, type Verification } from "./verify.ts";
 

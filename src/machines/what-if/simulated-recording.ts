@@ -6,8 +6,9 @@ import { observerChunkBudget, type Settings } from "../../reducers/settings.ts";
 import type { Command } from "../commands.ts";
 import type { Step } from "../engine.ts";
 import { createEngine, type Engine } from "../engine.ts";
+import type { Keyframe } from "../keyframe.ts";
 import type { LanesSnapshot } from "../lanes/lanes.ts";
-import type { Keyframe, RecordingLine } from "../recording/recording.ts";
+import type { RecordingLine } from "../recording/recording.ts";
 import type { ReplayStep } from "../recording/replay.ts";
 import {
   type Answer,

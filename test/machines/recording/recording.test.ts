@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Step } from "../../../src/machines/engine.ts";
+import { KeyframeSchema } from "../../../src/machines/keyframe.ts";
 import {
   decisionOf,
   encodeLine,
-  KeyframeSchema,
   type RecordingLine,
   RecordingLineSchema,
 } from "../../../src/machines/recording/recording.ts";

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createInspectorFeed } from "../../../effects/inspector-feed.ts";
 import { createEngine, type Engine } from "../../../machines/engine.ts";
+import type { Keyframe } from "../../../machines/keyframe.ts";
 import { isBlank, type Line } from "../../../machines/recording/line.ts";
-import type { Keyframe, RecordingLine } from "../../../machines/recording/recording.ts";
+import type { RecordingLine } from "../../../machines/recording/recording.ts";
 import { isDecision, readRecordingLine } from "../../../machines/recording/recording-line.ts";
 import type { MessageWriter } from "./inspect-source.ts";
 import type { RecordingFile } from "./recording-file.ts";
