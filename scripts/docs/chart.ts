@@ -40,5 +40,10 @@ function nameOf(node: AnyStateNode): string {
 function labelOf(named: unknown): string {
   if (typeof named === "string") return named;
   const { type, params } = named as { type: string; params?: Record<string, unknown> };
-  return params ? `${type} ${Object.values(params).join(" ")}` : type;
+  return params ? `${type} ${Object.values(params).map(wordsOf).join(" ")}` : type;
+}
+
+function wordsOf(value: unknown): string {
+  if (!Array.isArray(value)) return String(value);
+  return value.map((item) => (Array.isArray(item) ? item.join(" ") : String(item))).join(", ");
 }

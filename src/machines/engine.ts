@@ -86,8 +86,8 @@ export function createEngine({ inspect, keyframe }: EngineOptions = {}): Engine 
     onError,
   });
   scheduler.subscribe({ error: onError });
-  scheduler.on("mailing", ({ letters }) => {
-    if (current) for (const [lane, as] of letters) lanes.send(lane, as, current);
+  scheduler.on("deliver", ({ messages }) => {
+    if (current) for (const [lane, as] of messages) lanes.send(lane, as, current);
   });
   scheduler.start();
 

@@ -8,32 +8,32 @@ import type { WorkLaneEvent } from "./lanes/work-lane.ts";
 export type LaneEventType = WorkLaneEvent["type"] | CompactionLaneEvent["type"];
 
 /** Which lanes hear of an event, in this order, and as what. */
-export interface Mailing {
-  type: "mailing";
-  letters: readonly Letter[];
+export interface Delivery {
+  type: "deliver";
+  messages: readonly LaneMessage[];
 }
 
-export type Letter = readonly [lane: LaneName, as: LaneEventType];
+export type LaneMessage = readonly [lane: LaneName, as: LaneEventType];
 
 const schedulerSetup = setup({
-  types: { context: {} as Record<string, never>, events: {} as EngineEvent, emitted: {} as Mailing },
+  types: { context: {} as Record<string, never>, events: {} as EngineEvent, emitted: {} as Delivery },
   guards: {
     isAgentBusy: ({ event }) => event.type === "compaction.failed" && event.failure.kind === AGENT_BUSY,
   },
   actions: {
-    tell: emit((_, { letters }: { letters: readonly Letter[] }) => ({ type: "mailing", letters })),
+    tell: emit((_, { messages }: { messages: readonly LaneMessage[] }) => ({ type: "deliver", messages })),
     /** Tells the lane that was asked, or whose run it was, and then everybody that things have changed. */
-    tellItsLane: emit(({ event }) => ({ type: "mailing", letters: lettersToItsLane(event) })),
+    tellItsLane: emit(({ event }) => ({ type: "deliver", messages: messagesToItsLane(event) })),
   },
 });
 
-const tell = (...letters: readonly Letter[]) => ({ type: "tell", params: { letters } }) as const;
+const tell = (...messages: readonly LaneMessage[]) => ({ type: "tell", params: { messages } }) as const;
 
 /** The observer comes first: the others look at what it does. */
-const toAll = (as: LaneEventType): Letter[] => LANES.map((lane) => [lane, as]);
+const toAll = (as: LaneEventType): LaneMessage[] => LANES.map((lane) => [lane, as]);
 const inputsChanged = toAll("input.changed");
 
-function lettersToItsLane(event: EngineEvent): Letter[] {
+function messagesToItsLane(event: EngineEvent): LaneMessage[] {
   if (event.type === "run.demanded") return [[event.lane, "run.demanded"]];
   return event.type === "run.finished" ? [[laneOf(event.worker), "run.finished"], ...inputsChanged] : [];
 }

@@ -2,7 +2,7 @@ import { Subject } from "rxjs";
 import { describe, expect, it } from "vitest";
 import { createActor } from "xstate";
 import { createEngine, stepsOf } from "../../src/machines/engine.ts";
-import { type Letter, schedulerMachine } from "../../src/machines/scheduler.ts";
+import { type LaneMessage, schedulerMachine } from "../../src/machines/scheduler.ts";
 import type { EngineEvent } from "../../src/reducers/engine/events.ts";
 import { DEFAULT_SETTINGS } from "../../src/reducers/settings.ts";
 import { finished } from "../support/schedule.ts";
@@ -87,11 +87,11 @@ describe("an engine that an event breaks", () => {
 });
 
 describe("the scheduler", () => {
-  const letters = (...events: EngineEvent[]) => {
+  const messages = (...events: EngineEvent[]) => {
     const actor = createActor(schedulerMachine).start();
-    let heard: readonly Letter[] = [];
-    actor.on("mailing", (mailing) => {
-      heard = mailing.letters;
+    let heard: readonly LaneMessage[] = [];
+    actor.on("deliver", (delivery) => {
+      heard = delivery.messages;
     });
     for (const event of events) {
       heard = [];
@@ -101,20 +101,20 @@ describe("the scheduler", () => {
   };
 
   it("tells nobody anything while no session is open", () => {
-    expect(letters(turn)).toEqual([]);
-    expect(letters(opened, { ...turn, type: "session.closed", reason: "quit" }, turn)).toEqual([]);
+    expect(messages(turn)).toEqual([]);
+    expect(messages(opened, { ...turn, type: "session.closed", reason: "quit" }, turn)).toEqual([]);
   });
 
   it("tells the lane that was asked, or whose run it was, first", () => {
     for (const lane of ["observer", "reflectDrop", "compaction"] as const) {
-      expect(letters(opened, { ...turn, type: "run.demanded", lane })).toEqual([[lane, "run.demanded"]]);
+      expect(messages(opened, { ...turn, type: "run.demanded", lane })).toEqual([[lane, "run.demanded"]]);
     }
     const ended = { ...turn, ...finished("reflector-1", "dropper", "empty", null) } as EngineEvent;
-    expect(letters(opened, ended)[0]).toEqual(["reflectDrop", "run.finished"]);
+    expect(messages(opened, ended)[0]).toEqual(["reflectDrop", "run.finished"]);
   });
 
   it("tells the observer of a turn before the others, who look at what it does", () => {
-    expect(letters(opened, turn).map(([lane]) => lane)).toEqual([
+    expect(messages(opened, turn).map(([lane]) => lane)).toEqual([
       ...["observer", "observer", "reflectDrop", "reflectDrop", "compaction", "compaction"],
     ]);
   });
