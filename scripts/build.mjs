@@ -14,9 +14,9 @@ const DIST = join(ROOT, "dist");
 /** What Pi and the `memory-lanes` command load: self-contained, because one file starts faster than many. */
 const PROGRAMS = { runtime: "src/host/pi/memory-session.ts", cli: "src/host/cli/main.ts" };
 
-/** What `import "pi-memory-lanes"` gives: its dependencies stay outside, so that machines and schemas are of the
+/** What `import "pi-memory-lanes"` and `import "pi-memory-lanes/replay"` give: their dependencies stay outside, so that machines and schemas are of the
  * importer's own XState and zod. */
-const LIBRARY = { index: "src/index.ts" };
+const LIBRARY = { index: "src/index.ts", replay: "src/replay.ts" };
 
 /** What `ws` tries to load for speed and does without. */
 const NATIVE_EXTRAS = ["bufferutil", "utf-8-validate"];

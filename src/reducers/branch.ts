@@ -1,26 +1,34 @@
-import { ENTRY_KINDS, type EntryFact, type EntryKind } from "./entries/entry-fact.ts";
-import { findPosition, indexPositions, type PositionIndex } from "./position-index.ts";
+import type { EntryFact, EntryKind } from "./entries/entry-fact.ts";
 
 /**
- * The current branch as positions: which entry stands where, and how many source tokens lie before it.
+ * The current branch as positions: which entry is where, and how many source tokens lie before it.
  *
- * A branch is an immutable value, yet extending it costs only the new entries: versions of one branch share
- * an append-only log, and each version sees just its own first `length` rows. Extending a version that is
- * not the newest copies the log first, so no version ever sees another's rows.
+ * A branch is an immutable value, yet extending it costs only the new entries: versions of one branch share an append-only
+ * log, and each sees just its own first `length` rows. So a turn costs the same at any session length, which a copy of a
+ * plain list would not. It is a class so that Immer takes it as a whole and neither drafts nor freezes the log.
  */
-export interface Branch {
+export class Branch {
   readonly length: number;
   readonly log: BranchLog;
   /** Context edits that are in force, by position of their target. */
   readonly edits: readonly Edit[];
+
+  constructor(length: number, log: BranchLog, edits: readonly Edit[]) {
+    this.length = length;
+    this.log = log;
+    this.edits = edits;
+  }
 }
 
 interface BranchLog {
   readonly ids: string[];
-  readonly kinds: number[];
-  /** Source tokens of the rows up to and including each one, before edits. */
+  readonly kinds: EntryKind[];
+  /** Whether each entry is conversation, before edits */
+  readonly sources: boolean[];
+  /** Source tokens of the rows up to and including each one, before edits */
   readonly cumulative: number[];
-  readonly positions: PositionIndex;
+  /** A damaged file may repeat an id: the first one counts, as a watermark cannot mean two places. */
+  readonly positions: Map<string, number>;
 }
 
 interface Edit {
@@ -34,76 +42,77 @@ interface Edit {
 /** No position: the id is not on the branch. */
 export const NOWHERE = -1;
 
-/** Set in a row's kind when the entry is conversation. */
-const SOURCE_BIT = 0x80;
-
 export function emptyBranch(): Branch {
-  const ids: string[] = [];
-  return { length: 0, log: { ids, kinds: [], cumulative: [], positions: indexPositions(ids) }, edits: [] };
+  return new Branch(0, { ids: [], kinds: [], sources: [], cumulative: [], positions: new Map() }, []);
 }
 
-/** The branch with one more entry at its tip. Amortised O(1); a context edit costs O(edits in force). */
-export function extendBranch(branch: Branch, fact: EntryFact): Branch {
-  const log =
-    branch.log.ids.length === branch.length || isNextRow(branch, fact) ? branch.log : copyLog(branch);
-  if (log.ids.length === branch.length) pushRow(log, fact);
-  const extended: Branch = { length: branch.length + 1, log, edits: branch.edits };
-  return fact.edit ? withEdit(extended, fact.edit) : extended;
+/** The branch with more entries at its tip. Costs the new entries, and with context edits those in force. */
+export function extendBranch(branch: Branch, facts: readonly EntryFact[]): Branch {
+  let { log, length } = branch;
+  const edits = new Map<number, number | null>();
+  for (const fact of facts) {
+    if (length < log.ids.length && !isRow(log, length, fact)) log = copyLog(log, length);
+    if (length === log.ids.length) pushRow(log, fact);
+    length++;
+    if (!fact.edit) continue;
+    const position = log.positions.get(fact.edit.targetId);
+    if (position !== undefined && position < length && log.sources[position])
+      edits.set(position, fact.edit.tokens);
+  }
+  return new Branch(length, log, edits.size === 0 ? branch.edits : withEdits(branch.edits, edits, log));
 }
 
 /** Whether a newer version was extended by this very entry: its row serves both, as when a stretch is gone over again. */
-function isNextRow({ length, log }: Branch, fact: EntryFact): boolean {
+function isRow(log: BranchLog, at: number, { id, kind, tokens, source = false }: EntryFact): boolean {
   return (
-    log.ids[length] === fact.id &&
-    log.kinds[length] === kindNumber(fact) &&
-    log.cumulative[length] === (log.cumulative[length - 1] ?? 0) + fact.tokens
+    log.ids[at] === id &&
+    log.kinds[at] === kind &&
+    log.sources[at] === source &&
+    log.cumulative[at] === (log.cumulative[at - 1] ?? 0) + tokens
   );
 }
 
-/** The branch of these entries, root first. */
-export function branchOf(facts: readonly EntryFact[]): Branch {
-  // Of their full length at once: growing arrays copy themselves, and a long session has no time for that when it opens.
-  const ids = new Array<string>(facts.length);
-  const kinds = new Array<number>(facts.length);
-  const cumulative = new Array<number>(facts.length);
-  const log: BranchLog = { ids, kinds, cumulative, positions: indexPositions(ids) };
-  const edits: { position: number; fact: NonNullable<EntryFact["edit"]> }[] = [];
-  let tokens = 0;
-  for (let position = 0; position < facts.length; position++) {
-    const fact = facts[position] as EntryFact;
-    tokens += fact.tokens;
-    ids[position] = fact.id;
-    kinds[position] = kindNumber(fact);
-    cumulative[position] = tokens;
-    if (fact.edit) edits.push({ position, fact: fact.edit });
-  }
-  const inForce = new Map<number, NewEdit>();
-  for (const { position, fact } of edits) {
-    const edit = newEdit({ length: position + 1, log, edits: [] }, fact);
-    if (edit) inForce.set(edit.position, edit);
-  }
-  return { length: ids.length, log, edits: summedUp([...inForce.values()], log) };
+function pushRow(log: BranchLog, { id, kind, tokens, source = false }: EntryFact): void {
+  const position = log.ids.push(id) - 1;
+  log.kinds.push(kind);
+  log.sources.push(source);
+  log.cumulative.push((log.cumulative[position - 1] ?? 0) + tokens);
+  const known = log.positions.size;
+  log.positions.set(id, position);
+  if (log.positions.size === known) log.positions.set(id, log.ids.indexOf(id));
 }
 
-function pushRow(log: BranchLog, fact: EntryFact): void {
-  const position = log.ids.length;
-  log.ids.push(fact.id);
-  log.kinds.push(kindNumber(fact));
-  log.cumulative.push((log.cumulative[position - 1] ?? 0) + fact.tokens);
+function copyLog(log: BranchLog, length: number): BranchLog {
+  const ids = log.ids.slice(0, length);
+  return {
+    ids,
+    kinds: log.kinds.slice(0, length),
+    sources: log.sources.slice(0, length),
+    cumulative: log.cumulative.slice(0, length),
+    positions: new Map([...log.positions].filter(([, position]) => position < length)),
+  };
 }
 
-function kindNumber({ kind, source }: EntryFact): number {
-  return KIND_NUMBERS[kind] | (source ? SOURCE_BIT : 0);
+function withEdits(
+  old: readonly Edit[],
+  added: ReadonlyMap<number, number | null>,
+  { cumulative }: BranchLog,
+): Edit[] {
+  const all = new Map(old.map(({ position, tokens }) => [position, tokens]));
+  for (const [position, tokens] of added) all.set(position, tokens);
+  let deltaThrough = 0;
+  return [...all]
+    .sort(([a], [b]) => a - b)
+    .map(([position, tokens]) => {
+      const raw = (cumulative[position] ?? 0) - (cumulative[position - 1] ?? 0);
+      deltaThrough += (tokens ?? 0) - raw;
+      return { position, tokens, deltaThrough };
+    });
 }
 
-const KIND_NUMBERS = Object.fromEntries(ENTRY_KINDS.map((kind, number) => [kind, number])) as Record<
-  EntryKind,
-  number
->;
-
-/** Where the entry stands on this branch, or `NOWHERE`. */
+/** Where the entry is on this branch, or `NOWHERE`. */
 export function positionOf(branch: Branch, id: string): number {
-  const position = findPosition(branch.log.positions, id);
+  const position = branch.log.positions.get(id);
   return position !== undefined && position < branch.length ? position : NOWHERE;
 }
 
@@ -112,20 +121,17 @@ export function idAt(branch: Branch, position: number): string | undefined {
 }
 
 export function kindAt(branch: Branch, position: number): EntryKind | undefined {
-  if (position < 0 || position >= branch.length) return undefined;
-  return ENTRY_KINDS[(branch.log.kinds[position] ?? 0) & ~SOURCE_BIT];
+  return position < branch.length ? branch.log.kinds[position] : undefined;
 }
 
 /** Whether the entry is conversation that stands: an entry that a context edit omits does not. */
 export function isSourceAt(branch: Branch, position: number): boolean {
-  if (position < 0 || position >= branch.length) return false;
-  if (((branch.log.kinds[position] ?? 0) & SOURCE_BIT) === 0) return false;
+  if (position >= branch.length || !branch.log.sources[position]) return false;
   return branch.edits.length === 0 || editAt(branch, position)?.tokens !== null;
 }
 
 /** Source tokens from the root up to and including `position`, context edits applied. */
 export function tokensThrough(branch: Branch, position: number): number {
-  if (position < 0) return 0;
   const last = Math.min(position, branch.length - 1);
   if (last < 0) return 0;
   return (branch.log.cumulative[last] ?? 0) + deltaThrough(branch, last);
@@ -142,7 +148,7 @@ export function tokensAt(branch: Branch, position: number): number {
 }
 
 export function tipOf(branch: Branch): string | null {
-  return branch.length === 0 ? null : (branch.log.ids[branch.length - 1] ?? null);
+  return idAt(branch, branch.length - 1) ?? null;
 }
 
 /** The first conversation entry after `position`, or `NOWHERE`. Costs the distance to it. */
@@ -151,50 +157,13 @@ export function nextSource(branch: Branch, position: number): number {
   return NOWHERE;
 }
 
-function copyLog(branch: Branch): BranchLog {
-  const ids = branch.log.ids.slice(0, branch.length);
-  return {
-    ids,
-    kinds: branch.log.kinds.slice(0, branch.length),
-    cumulative: branch.log.cumulative.slice(0, branch.length),
-    positions: indexPositions(ids),
-  };
-}
-
-type NewEdit = Omit<Edit, "deltaThrough">;
-
-/** What an edit at the tip does; undefined when its target is not there, or is no conversation. */
-function newEdit(branch: Branch, { targetId, tokens }: NonNullable<EntryFact["edit"]>): NewEdit | undefined {
-  const position = positionOf(branch, targetId);
-  if (position === NOWHERE || ((branch.log.kinds[position] ?? 0) & SOURCE_BIT) === 0) return undefined;
-  return { position, tokens };
-}
-
-function withEdit(branch: Branch, fact: NonNullable<EntryFact["edit"]>): Branch {
-  const edit = newEdit(branch, fact);
-  if (!edit) return branch;
-  const others = branch.edits.filter(({ position }) => position !== edit.position);
-  return { ...branch, edits: summedUp([...others, edit], branch.log) };
-}
-
-function summedUp(edits: readonly NewEdit[], log: BranchLog): Edit[] {
-  let deltaThrough = 0;
-  return edits
-    .toSorted((a, b) => a.position - b.position)
-    .map(({ position, tokens }) => {
-      const raw = (log.cumulative[position] ?? 0) - (log.cumulative[position - 1] ?? 0);
-      deltaThrough += (tokens ?? 0) - raw;
-      return { position, tokens, deltaThrough };
-    });
-}
-
 /** Index of the last edit at or before `position`, or -1. */
-function lastEditThrough(branch: Branch, position: number): number {
+function lastEditThrough({ edits }: Branch, position: number): number {
   let low = 0;
-  let high = branch.edits.length;
+  let high = edits.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if ((branch.edits[middle]?.position ?? Infinity) <= position) low = middle + 1;
+    if ((edits[middle]?.position ?? Infinity) <= position) low = middle + 1;
     else high = middle;
   }
   return low - 1;

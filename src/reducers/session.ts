@@ -1,6 +1,6 @@
+import { castDraft, produce } from "immer";
 import {
   type Branch,
-  branchOf,
   emptyBranch,
   extendBranch,
   NOWHERE,
@@ -10,9 +10,9 @@ import {
 } from "./branch.ts";
 import { type Clocks, clocksOf } from "./clocks.ts";
 import type { EntryFact } from "./entries/entry-fact.ts";
-import { concernsLedger, emptyLedger, foldEntries, foldEntry, type Ledger } from "./ledger/ledger.ts";
+import { applyEntry, emptyLedger, type Ledger } from "./ledger/ledger.ts";
 
-/** What is true of the current branch: where entries stand and what its ledger folds to. No text. */
+/** What is true of the current branch: where entries are and what its ledger folds to. No text. */
 export interface SessionState {
   readonly branch: Branch;
   readonly ledger: Ledger;
@@ -24,18 +24,23 @@ export function emptySession(): SessionState {
 
 /** The session after entries were appended at the tip of its branch. Costs the new entries only. */
 export function extendSession(session: SessionState, facts: readonly EntryFact[]): SessionState {
-  let { branch, ledger } = session;
-  for (const fact of facts) {
-    branch = extendBranch(branch, fact);
-    if (concernsLedger(fact)) ledger = foldEntry(ledger, fact, branch);
-  }
-  return { branch, ledger };
+  const branch = extendBranch(session.branch, facts);
+  return produce(session, (draft) => {
+    draft.branch = castDraft(branch);
+    facts.forEach((fact, index) => {
+      if (concernsLedger(fact)) applyEntry(draft.ledger, fact, branch, session.branch.length + index);
+    });
+  });
 }
 
-/** The session of a whole branch, root first: the cold computation that every live one must agree with. */
+/** The session of a whole branch, root first. */
 export function sessionOf(facts: readonly EntryFact[]): SessionState {
-  const branch = branchOf(facts);
-  return { branch, ledger: foldEntries(facts, branch) };
+  return extendSession(emptySession(), facts);
+}
+
+/** Whether the fold must look at this entry at all; nearly all entries of a session say no. */
+function concernsLedger({ ledger, compaction, ignored }: EntryFact): boolean {
+  return ledger !== undefined || compaction !== undefined || ignored !== undefined;
 }
 
 export function clocksOfSession(session: SessionState): Clocks {

@@ -62,7 +62,14 @@ describe("the tarball", () => {
         ...ENTRIES,
         ...["package.json", "README.md", "LICENSE", "CHANGELOG.md"],
         ...["docs/configuration.md", "docs/settings.schema.json"],
-        ...["dist/runtime.js", "dist/index.js", "dist/index.d.ts", "dist/THIRD-PARTY-LICENSES.txt"],
+        ...[
+          "dist/runtime.js",
+          "dist/index.js",
+          "dist/index.d.ts",
+          "dist/replay.js",
+          "dist/replay.d.ts",
+          "dist/THIRD-PARTY-LICENSES.txt",
+        ],
         ...["dist/viewer/viewer.js", "dist/viewer/viewer.css", "dist/viewer/THIRD-PARTY-LICENSES.txt"],
       ]),
     );
@@ -74,7 +81,7 @@ describe("the tarball", () => {
       /^docs\/[\w-]+\.md$/,
       /^docs\/settings\.schema\.json$/,
       /^dist\/(?:chunks\/)?[\w-]+\.js$/,
-      /^dist\/(?:reducers\/|machines\/)?[\w-]+\.d\.ts$/,
+      /^dist\/(?:[\w-]+\/)*[\w-]+\.d\.ts$/,
       /^dist\/(?:viewer\/)?THIRD-PARTY-LICENSES\.txt$/,
       /^dist\/viewer\/viewer\.(?:js|css)$/,
     ];
@@ -87,6 +94,7 @@ describe("the tarball", () => {
   it("has every file that its manifest names", () => {
     const named = [
       ...Object.values(manifest.exports["."]),
+      ...Object.values(manifest.exports["./replay"]),
       ...Object.values(manifest.bin),
       ...manifest.pi.extensions,
     ];
@@ -145,7 +153,7 @@ describe("the library in a project of its own", () => {
 
   it("shares XState with its importer", async () => {
     const script = `
-      import { observerLane } from "pi-memory-lanes";
+      import { observerLane } from "pi-memory-lanes/replay";
       import { StateMachine } from "xstate";
       console.log(observerLane instanceof StateMachine);`;
     const { stdout } = await run(process.execPath, ["--input-type=module", "-e", script], { cwd: project });

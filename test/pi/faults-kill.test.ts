@@ -15,7 +15,7 @@ import {
 import { foldLedger, parseSession, readClocks } from "../../src/index.ts";
 import { isSourceAt } from "../../src/reducers/branch.ts";
 import { OBSERVATIONS_RECORDED, type ObservationsRecorded } from "../../src/reducers/ledger/records.ts";
-import { sessionOfEntries } from "../../src/reducers/session-of-entries.ts";
+import { sessionOfEntries } from "../../src/reducers/memory.ts";
 import { expectNoErrors } from "./faults-support.ts";
 import { lanesAtRest, openWorld, prose, SMALL, type World, waitFor } from "./harness.ts";
 

@@ -8,8 +8,8 @@ import { createReplay } from "../../src/machines/recording/replay.ts";
 import { isSourceAt, positionOf } from "../../src/reducers/branch.ts";
 import type { EntryLike } from "../../src/reducers/entries/entry.ts";
 import { OBSERVATIONS_RECORDED } from "../../src/reducers/ledger/records.ts";
+import { sessionOfEntries } from "../../src/reducers/memory.ts";
 import { clocksOfSession } from "../../src/reducers/session.ts";
-import { sessionOfEntries } from "../../src/reducers/session-of-entries.ts";
 import { type FakePi, fakePi, ticks } from "../support/fake-pi.ts";
 import type { FakeRequest } from "../support/fake-request.ts";
 

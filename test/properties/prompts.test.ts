@@ -13,7 +13,7 @@ import { initialState } from "../../src/reducers/engine/engine-state.ts";
 import type { Worker } from "../../src/reducers/engine/lane-names.ts";
 import type { EntryLike } from "../../src/reducers/entries/entry.ts";
 import { estimateTextTokens } from "../../src/reducers/entries/tokens.ts";
-import { sessionOfEntries } from "../../src/reducers/session-of-entries.ts";
+import { sessionOfEntries } from "../../src/reducers/memory.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../src/reducers/settings.ts";
 import { modelAt, observationOf, reflectionOf } from "../effects/workers/model-access.ts";
 

@@ -1,12 +1,5 @@
 import { Subject } from "rxjs";
-import {
-  type Command,
-  createEngine,
-  type EngineEvent,
-  planCompaction,
-  renderSources,
-} from "../../src/index.ts";
-import { stepsOf } from "../../src/machines/engine.ts";
+import { planCompaction, renderSources } from "../../src/index.ts";
 import { NOWHERE } from "../../src/reducers/branch.ts";
 import { noUsage } from "../../src/reducers/engine/engine-state.ts";
 import type { Unstamped } from "../../src/reducers/engine/events.ts";
@@ -15,6 +8,7 @@ import type { EntryLike } from "../../src/reducers/entries/entry.ts";
 import { memoryId } from "../../src/reducers/ledger/memory-id.ts";
 import { firstUnobserved } from "../../src/reducers/session.ts";
 import { DEFAULT_SETTINGS, observerChunkBudget } from "../../src/reducers/settings.ts";
+import { type Command, createEngine, type EngineEvent, stepsOf } from "../../src/replay.ts";
 import { proposedCut, sourcesInContext } from "./pi-oracle.ts";
 
 export interface LongSession {

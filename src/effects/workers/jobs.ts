@@ -6,7 +6,6 @@ import { type EntryLike, timeOf } from "../../reducers/entries/entry.ts";
 import { renderSources } from "../../reducers/entries/sources.ts";
 import { activeObservations, coverageTiers, maximumDrops } from "../../reducers/ledger/pool.ts";
 import { resolveSelection, selectFull } from "../../reducers/ledger/projections.ts";
-import { recordById } from "../../reducers/ledger/record-log.ts";
 import {
   OBSERVATIONS_DROPPED,
   OBSERVATIONS_RECORDED,
@@ -82,7 +81,7 @@ const observe: Job = async (world, command, access, signal) => {
     {
       chunk: chunk.text,
       sources: new Map(chunk.sourceEntryIds.map((id) => [id, timeOfId(world, id)])),
-      isKnown: (id) => recordById(ledger.observations, id) !== undefined,
+      isKnown: (id) => ledger.observations.has(id),
       priorObservations: prior.observations,
       priorReflections: prior.reflections,
       priorShare: share,
@@ -152,7 +151,7 @@ function poolOf(world: World): {
   const { observe, reflect } = ledger.watermarks;
   return {
     input: { observations, reflections, coverage: coverageTiers(ledger) },
-    reflected: activeObservations(ledger).filter(({ covers }) => covers <= reflect).length,
+    reflected: activeObservations(ledger).filter(({ watermark }) => watermark <= reflect).length,
     coversUpToId: observe === NOWHERE ? undefined : idAt(branch, observe),
   };
 }

@@ -1,6 +1,5 @@
 import type { Command } from "../../machines/commands.ts";
 import { type Branch, isSourceAt, NOWHERE, positionOf } from "../../reducers/branch.ts";
-import { recordById } from "../../reducers/ledger/record-log.ts";
 import type { SessionState } from "../../reducers/session.ts";
 import type { World } from "../live-session.ts";
 import { JOBS, type JobEnd, type LedgerEntry, NOTHING_DONE } from "./jobs.ts";
@@ -102,7 +101,7 @@ function holdsOn({ branch, ledger }: SessionState, { data }: LedgerEntry, read: 
     "reflections" in data
       ? data.reflections.flatMap(({ supportingObservationIds }) => supportingObservationIds)
       : data.observationIds;
-  return observe >= covered && ids.every((id) => recordById(ledger.observations, id) !== undefined);
+  return observe >= covered && ids.every((id) => ledger.observations.has(id));
 }
 
 /** Whether a range that the observer judged empty has had an entry put back since, which nobody has judged. */

@@ -1,6 +1,6 @@
 import type { EntryLookup } from "../../reducers/entries/entry.ts";
+import { sessionOfEntries } from "../../reducers/memory.ts";
 import type { SessionState } from "../../reducers/session.ts";
-import { sessionOfEntries } from "../../reducers/session-of-entries.ts";
 import type { Io } from "./io.ts";
 import { openSession } from "./replay/replay-source.ts";
 import { badLineWords } from "./replay/replay-summary.ts";

@@ -5,7 +5,7 @@ import { type EngineEvent, EVENT_VERSION, type Unstamped } from "../../reducers/
 import type { Worker } from "../../reducers/engine/lane-names.ts";
 import type { EntryFact } from "../../reducers/entries/entry-fact.ts";
 import { planCut } from "../../reducers/ledger/compaction-plan.ts";
-import { nextObservation, selectedReflections } from "../../reducers/ledger/projections.ts";
+import { isEmptySelection } from "../../reducers/ledger/projections.ts";
 import { proposedCut } from "../../reducers/ledger/proposed-cut.ts";
 import type { Settings } from "../../reducers/settings.ts";
 import type { Command } from "../commands.ts";
@@ -142,7 +142,7 @@ export function createSimulation(options: SimulationOptions): Simulation {
       return;
     }
     const { firstKeptEntryId, selection } = planCut(branch, ledger, proposed, settings);
-    const folded = nextObservation(selection, 0) !== NOWHERE || selectedReflections(selection).length > 0;
+    const folded = !isEmptySelection(selection);
     dispatch({ type: "compaction.started", reason: "modelled" });
     insert({
       id: maker.nextEntryId(),

@@ -1,8 +1,6 @@
 import { poolTarget, type Settings } from "../settings.ts";
-import { itemAt } from "./chunked-log.ts";
-import { type Ledger, NOT_DROPPED, type ObservationRef } from "./ledger.ts";
+import type { Ledger, ObservationRecord } from "./ledger.ts";
 import { selectedObservations, selectFull } from "./projections.ts";
-import { placeOf, recordsOf } from "./record-log.ts";
 
 /** How well reflections already preserve an observation: review context for the workers, never a quota. */
 export type CoverageTier = "none" | "partial" | "strong";
@@ -12,18 +10,20 @@ const STRONG_COVERAGE = 2;
 /** Each active observation's tier: no reflection cites it, one does, or several do. */
 export function coverageTiers(ledger: Ledger): Map<string, CoverageTier> {
   const supports = new Map<string, number>();
-  for (const { supports: ids } of recordsOf(ledger.reflections)) {
+  for (const { supports: ids } of ledger.reflections.values()) {
     for (const id of ids) supports.set(id, (supports.get(id) ?? 0) + 1);
   }
   return new Map(activeObservations(ledger).map(({ id }) => [id, tierOf(supports.get(id) ?? 0)] as const));
 }
 
-export function activeObservations(ledger: Ledger): readonly ObservationRef[] {
-  return selectedObservations(selectFull(ledger));
+/** Those that are not dropped, oldest first. */
+export function activeObservations(ledger: Ledger): ObservationRecord[] {
+  return [...selectedObservations(selectFull(ledger))];
 }
 
-export function isActive(ledger: Ledger, observationId: string): boolean {
-  return itemAt(ledger.dropLog, placeOf(ledger.observations, observationId)) === NOT_DROPPED;
+export function isActive({ observations }: Ledger, observationId: string): boolean {
+  const observation = observations.get(observationId);
+  return observation !== undefined && observation.droppedAt === undefined;
 }
 
 export function isPoolOverTarget(ledger: Ledger, settings: Settings): boolean {

@@ -1,9 +1,7 @@
 import { type Branch, idAt, NOWHERE } from "../branch.ts";
 import type { EntryLookup } from "../entries/entry.ts";
 import type { Settings } from "../settings.ts";
-import { itemAt } from "./chunked-log.ts";
-import { type Ledger, NOT_DROPPED, type ObservationRef, type ReflectionRef } from "./ledger.ts";
-import { recordAt, recordsOf } from "./record-log.ts";
+import type { Ledger, ObservationRecord, ReflectionRecord } from "./ledger.ts";
 import { entriesOf, readFolded, readRecords } from "./record-text.ts";
 import type { Observation, Projection, Reflection } from "./records.ts";
 
@@ -12,7 +10,7 @@ export interface Selection {
   readonly ledger: Ledger;
   /** Observations of what lies before this position are held. */
   readonly cut: number;
-  /** Reflections and drops count whose marker lies before this position. */
+  /** Reflections and drops count whose watermark lies before this position. */
   readonly foldedThrough: number;
 }
 
@@ -41,39 +39,32 @@ export function selectForCompaction(
   return { ...normal, ...(fullFold && { foldedThrough: cut }), fullFold };
 }
 
-export function selectedObservations(selection: Selection): ObservationRef[] {
-  const refs: ObservationRef[] = [];
-  for (let at = nextObservation(selection, 0); at !== NOWHERE; at = nextObservation(selection, at + 1)) {
-    const ref = recordAt(selection.ledger.observations, at);
-    if (ref) refs.push(ref);
+/** The selected observations in the order of recording, one by one: a compaction walks tens of thousands of them. */
+export function* selectedObservations({
+  ledger,
+  cut,
+  foldedThrough,
+}: Selection): Generator<ObservationRecord> {
+  for (const record of ledger.observations.values()) {
+    const isDropped = record.droppedAt !== undefined && record.droppedAt < foldedThrough;
+    if (!isDropped && liesBefore(record, cut)) yield record;
   }
-  return refs;
 }
 
-/**
- * The place of the next selected observation from `place` on, or `NOWHERE`. Walking thus, a compaction looks at tens of
- * thousands of records while the user waits, and needs neither a list nor a call for each.
- */
-export function nextObservation({ ledger, cut, foldedThrough }: Selection, place: number): number {
-  const { observations, dropLog } = ledger;
-  for (let at = place; at < observations.length; at++) {
-    // The drops are asked first: their list is small, and a record that is gone need not be fetched from memory.
-    if ((itemAt(dropLog, at) ?? NOT_DROPPED) < foldedThrough) continue;
-    const ref = recordAt(observations, at);
-    if (ref && liesBefore(ref, cut)) return at;
-  }
-  return NOWHERE;
+export function selectedReflections({ ledger, foldedThrough }: Selection): ReflectionRecord[] {
+  return [...ledger.reflections.values()].filter(({ watermark }) => watermark < foldedThrough);
 }
 
-export function selectedReflections({ ledger, foldedThrough }: Selection): ReflectionRef[] {
-  return recordsOf(ledger.reflections).filter(({ covers }) => covers < foldedThrough);
+/** Whether a selection holds any record at all. */
+export function isEmptySelection(selection: Selection): boolean {
+  return selectedObservations(selection).next().done === true && selectedReflections(selection).length === 0;
 }
 
 /** Reads the selected records' text; a record whose entry is gone is left out. */
 export function resolveSelection(selection: Selection, branch: Branch, lookup: EntryLookup): Projection {
   const entryAt = entriesOf(branch, lookup);
   return {
-    observations: readRecords<Observation>(selectedObservations(selection), "observations", entryAt),
+    observations: readRecords<Observation>([...selectedObservations(selection)], "observations", entryAt),
     reflections: readRecords<Reflection>(selectedReflections(selection), "reflections", entryAt),
   };
 }
@@ -109,20 +100,21 @@ export function diffProjections(visible: Projection, full: Projection): Drift {
 
 /** Whether the observations that would be selected reach the pool's maximum; not all of them need be looked at. */
 function isPoolAtMaximum(selection: Selection, maximum: number): boolean {
+  if (maximum <= 0) return true;
   let pool = 0;
-  let at = nextObservation(selection, 0);
-  for (; pool < maximum && at !== NOWHERE; at = nextObservation(selection, at + 1)) {
-    pool += recordAt(selection.ledger.observations, at)?.tokens ?? 0;
+  for (const { tokens } of selectedObservations(selection)) {
+    pool += tokens;
+    if (pool >= maximum) return true;
   }
-  return pool >= maximum;
+  return false;
 }
 
 /**
- * A batch that covers only cut entries lies before the cut. Of a batch that straddles it, each observation
+ * A batch that has read only cut entries lies before the cut. Of a batch that straddles it, each observation
  * with at least one source before the cut does: leaving it out would hide that source until next time.
  */
-function liesBefore(ref: ObservationRef, cut: number): boolean {
-  return ref.covers < cut || (ref.firstSource !== NOWHERE && ref.firstSource < cut);
+function liesBefore({ watermark, firstSource }: ObservationRecord, cut: number): boolean {
+  return watermark < cut || (firstSource !== NOWHERE && firstSource < cut);
 }
 
 function missingFrom<T extends { id: string }>(projection: readonly T[], records: readonly T[]): T[] {

@@ -4,7 +4,6 @@ import { type ContextEdit, contextEditOf, renderSource } from "../entries/source
 import { estimateTextTokens } from "../entries/tokens.ts";
 import type { SessionState } from "../session.ts";
 import { isActive } from "./pool.ts";
-import { recordById } from "./record-log.ts";
 import { readObservation, readReflection } from "./record-text.ts";
 import type { Observation, Reflection } from "./records.ts";
 import { renderObservation, renderReflection } from "./summary.ts";
@@ -85,12 +84,12 @@ function recallObservation(
   id: string,
 ): RecalledObservation | undefined {
   const { branch, ledger } = session;
-  const ref = recordById(ledger.observations, id);
-  const dangling = recordById(ledger.dangling, id);
-  const place = ref ?? (dangling?.kind === "observation" ? dangling : undefined);
+  const record = ledger.observations.get(id);
+  const dangling = ledger.dangling.get(id);
+  const place = record ?? (dangling?.kind === "observation" ? dangling : undefined);
   const observation = place && readObservation(branch, place, lookup);
   if (!observation) return undefined;
-  const status = ref ? (isActive(ledger, id) ? "active" : "dropped") : "dangling";
+  const status = record ? (isActive(ledger, id) ? "active" : "dropped") : "dangling";
   return {
     observation,
     status,
@@ -104,9 +103,8 @@ function recallReflection(
   id: string,
 ): RecalledReflection | undefined {
   const { branch, ledger } = session;
-  const dangling = recordById(ledger.dangling, id);
-  const place =
-    recordById(ledger.reflections, id) ?? (dangling?.kind === "reflection" ? dangling : undefined);
+  const dangling = ledger.dangling.get(id);
+  const place = ledger.reflections.get(id) ?? (dangling?.kind === "reflection" ? dangling : undefined);
   const reflection = place && readReflection(branch, place, lookup);
   if (!reflection) return undefined;
   const supporting: RecalledObservation[] = [];

@@ -1,6 +1,4 @@
-import { NOWHERE } from "../branch.ts";
-import { nextObservation, type Selection, selectedReflections } from "./projections.ts";
-import { recordAt } from "./record-log.ts";
+import { type Selection, selectedObservations, selectedReflections } from "./projections.ts";
 import { type EntryAt, readRecords, recordReader } from "./record-text.ts";
 import type { Observation, Projection, Reflection, Relevance } from "./records.ts";
 
@@ -69,9 +67,8 @@ export function summarise(
   const observations: Observation[] = [];
   const observationAt = recordReader<Observation>("observations", entryAt);
   let lines = "";
-  for (let at = nextObservation(selection, 0); at !== NOWHERE; at = nextObservation(selection, at + 1)) {
-    const ref = recordAt(selection.ledger.observations, at);
-    const observation = ref && observationAt(ref);
+  for (const record of selectedObservations(selection)) {
+    const observation = observationAt(record);
     if (!observation) continue;
     observations.push(observation);
     lines += observationText("\n[", observation);

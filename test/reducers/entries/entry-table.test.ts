@@ -15,7 +15,7 @@ import type { EntryLike } from "../../../src/reducers/entries/entry.ts";
 import { readSessionFile } from "../../../src/reducers/entries/session-file.ts";
 import { memoryId } from "../../../src/reducers/ledger/memory-id.ts";
 import type { RecalledSource } from "../../../src/reducers/ledger/recall.ts";
-import { sessionOfEntries } from "../../../src/reducers/session-of-entries.ts";
+import { sessionOfEntries } from "../../../src/reducers/memory.ts";
 import { ENTRY_CASES } from "../../support/entry-cases.ts";
 import { once } from "../../support/once.ts";
 

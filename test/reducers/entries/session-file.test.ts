@@ -15,7 +15,7 @@ import {
   readSessionFile,
   SessionFileError,
 } from "../../../src/reducers/entries/session-file.ts";
-import { sessionOfEntries } from "../../../src/reducers/session-of-entries.ts";
+import { sessionOfEntries } from "../../../src/reducers/memory.ts";
 
 const HEADER = '{"type":"session","version":3,"id":"s","timestamp":"2026-01-15T14:00:00.000Z","cwd":"/work"}';
 

@@ -47,11 +47,11 @@ describe("a selection", () => {
   const { ledger: memory } = sessionOf(facts);
   const pressure = { observationsPoolMaxTokens: 1000, foldPolicy: "pressure" } as const;
   const selected = (cut: number, settings = pressure) =>
-    ids(selectedObservations(selectForCompaction(memory, cut, settings)));
+    ids([...selectedObservations(selectForCompaction(memory, cut, settings))]);
 
   it("of full memory is all of it", () => {
-    expect(ids(selectedObservations(selectFull(memory)))).toBe("abcd");
-    expect(ids(selectedObservations(selectFull(sessionOf([]).ledger)))).toBe("");
+    expect(ids([...selectedObservations(selectFull(memory))])).toBe("abcd");
+    expect(ids([...selectedObservations(selectFull(sessionOf([]).ledger))])).toBe("");
   });
 
   it("for a compaction is what lies before the cut, of a batch across it by the earliest source", () => {
@@ -82,7 +82,7 @@ describe("a selection", () => {
     const anew = selectForCompaction(later, 5, { ...pressure, foldPolicy: "always" });
     expect(
       [normal, anew].map((one) => [
-        ids(selectedObservations(one)),
+        ids([...selectedObservations(one)]),
         ids(selectedReflections(one)),
         one.fullFold,
       ]),

@@ -4,7 +4,7 @@ import type { EntryLike } from "../../../src/reducers/entries/entry.ts";
 import { estimateTextTokens } from "../../../src/reducers/entries/tokens.ts";
 import { recallFrom, renderRecall } from "../../../src/reducers/ledger/recall.ts";
 import type { Observation, Reflection } from "../../../src/reducers/ledger/records.ts";
-import { sessionOfEntries } from "../../../src/reducers/session-of-entries.ts";
+import { sessionOfEntries } from "../../../src/reducers/memory.ts";
 
 const AT = new Date(2026, 0, 15, 14, 30).toISOString();
 const WHEN = "2026-01-15 14:30";

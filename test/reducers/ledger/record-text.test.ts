@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { branchOf } from "../../../src/reducers/branch.ts";
+import { emptyBranch, extendBranch } from "../../../src/reducers/branch.ts";
 import type { EntryLike } from "../../../src/reducers/entries/entry.ts";
 import {
   readFolded,
@@ -65,7 +65,7 @@ describe("reading records", () => {
   });
 
   it("finds one record on a branch by its entry's id", () => {
-    const branch = branchOf([{ id: "x", kind: "ledger", tokens: 0 }]);
+    const branch = extendBranch(emptyBranch(), [{ id: "x", kind: "ledger", tokens: 0 }]);
     const lookup = (id: string) =>
       id === "x" ? entry({ observations: [a], reflections: [reflection] }) : undefined;
     expect(readObservation(branch, { id: "aaaaaaaaaaa1", entry: 0, index: 0 }, lookup)).toBe(a);

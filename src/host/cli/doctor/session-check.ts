@@ -3,7 +3,7 @@ import { basename, join, resolve } from "node:path";
 import { clocksOf } from "../../../reducers/clocks.ts";
 import { readSessionFile, SessionFileError } from "../../../reducers/entries/session-file.ts";
 import { isVisibleMemoryStale } from "../../../reducers/ledger/projections.ts";
-import { sessionOfEntries } from "../../../reducers/session-of-entries.ts";
+import { sessionOfEntries } from "../../../reducers/memory.ts";
 import type { Settings } from "../../../reducers/settings.ts";
 import { count, grouped } from "../words.ts";
 import { asRecord, asText, readJson } from "./files.ts";
