@@ -26,7 +26,7 @@ const ENTRIES = ["src/host/cli/bin.js", "src/host/pi/extension.ts", "src/host/pi
 interface Manifest {
   dependencies: Record<string, string>;
   peerDependencies: Record<string, string>;
-  exports: { ".": Record<string, string> };
+  exports: Record<"." | "./replay", Record<string, string>>;
   bin: Record<string, string>;
   pi: { extensions: string[]; changelogPath?: string };
   keywords: string[];
