@@ -1,6 +1,6 @@
 import type { ExtensionAPI, ExtensionContext, SessionManager } from "@earendil-works/pi-coding-agent";
 import * as host from "@earendil-works/pi-coding-agent";
-import { type MemorySession, openMemory } from "../src/host/pi/memory-session.ts";
+import { type MemorySession, openMemorySession } from "../src/host/pi/memory-session.ts";
 
 /**
  * The extension's own session object over a real session manager. Only what Pi would draw or send is left out, so that
@@ -20,7 +20,7 @@ export function openOver(manager: SessionManager): MemorySession {
     isProjectTrusted: () => false,
     compact: () => {},
   };
-  return openMemory(
+  return openMemorySession(
     pi as unknown as ExtensionAPI,
     ctx as unknown as ExtensionContext,
     "startup",

@@ -1,16 +1,15 @@
 import type { EngineState } from "../reducers/engine/engine-state.ts";
-import type { Unstamped } from "../reducers/engine/events.ts";
 import type { EntryLookup } from "../reducers/entries/entry.ts";
-import type { ModelAccess } from "./workers/worker-loop.ts";
+import type { ModelAccess } from "./workers/request.ts";
 
 /** The model that workers use, or why there is none. */
-export type WorkerModel = { access: ModelAccess } | { problem: string };
+export type ModelChoice = { access: ModelAccess } | { problem: string };
 
 /**
- * What effects may do to the world: a live Pi session gives these. All of them are safe to call at any time; once
- * the session is closed they do nothing, since Pi's contexts throw when they are used after that.
+ * What effects may do to a live Pi session. All of it is safe to call at any time; once the session is closed it does
+ * nothing, since Pi's contexts throw when they are used after that.
  */
-export interface World {
+export interface LiveSession {
   readonly state: () => EngineState;
   readonly lookup: EntryLookup;
   /** False once the session has been closed. */
@@ -19,8 +18,7 @@ export interface World {
   readonly sync: () => void;
   /** Appends a ledger entry to the session and brings the branch up to date. */
   readonly append: (customType: string, data: unknown) => void;
-  readonly report: (event: Unstamped) => void;
-  readonly workerModel: () => WorkerModel;
+  readonly workerModel: () => ModelChoice;
   /** Whether nothing goes on in Pi that asking it to compact would abort. */
   readonly isIdle: () => boolean;
   readonly compact: (handlers: { onError: (error: Error) => void }) => void;

@@ -141,6 +141,7 @@ export function createEngine({ inspect, keyframe }: EngineOptions = {}): Engine 
       agentIdle: state.agentIdle,
       workers: state.workers,
       compactionFailure: state.compactionFailure,
+      emptyRange: state.emptyRange,
     }),
     stop() {
       scheduler.stop();

@@ -142,6 +142,11 @@ export function tokensAfter(branch: Branch, position: number): number {
   return tokensThrough(branch, branch.length - 1) - tokensThrough(branch, position);
 }
 
+/** Source tokens of the entries after one position, up to and with another. */
+export function tokensBetween(branch: Branch, after: number, through: number): number {
+  return tokensThrough(branch, through) - tokensThrough(branch, after);
+}
+
 /** Source tokens of the entry at `position`. */
 export function tokensAt(branch: Branch, position: number): number {
   return tokensThrough(branch, position) - tokensThrough(branch, position - 1);

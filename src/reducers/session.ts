@@ -1,13 +1,5 @@
 import { castDraft, produce } from "immer";
-import {
-  type Branch,
-  emptyBranch,
-  extendBranch,
-  NOWHERE,
-  nextSource,
-  positionOf,
-  tokensAfter,
-} from "./branch.ts";
+import { type Branch, emptyBranch, extendBranch } from "./branch.ts";
 import { type Clocks, clocksOf } from "./clocks.ts";
 import type { EntryFact } from "./entries/entry-fact.ts";
 import { applyEntry, emptyLedger, type Ledger } from "./ledger/ledger.ts";
@@ -50,21 +42,4 @@ export function clocksOfSession(session: SessionState): Clocks {
 /** Whether observations cover source entries that no reflection has taken into account yet. */
 export function hasUnreflectedCoverage({ ledger }: SessionState): boolean {
   return ledger.watermarks.observe > ledger.watermarks.reflect;
-}
-
-/**
- * The position from which the next observer run reads: after the observation coverage. A range that was judged
- * empty (through `emptyUpToId`) is read again together with what came after it, as long as both fit
- * `maxTokens` source tokens; when they do not, reading goes on behind it, or an empty beginning would be read
- * for ever. `NOWHERE` when every source entry is covered.
- */
-export function firstUnobserved(
-  { branch, ledger }: SessionState,
-  maxTokens: number,
-  emptyUpToId: string | null,
-): number {
-  const covered = ledger.watermarks.observe;
-  const judged = emptyUpToId === null ? NOWHERE : positionOf(branch, emptyUpToId);
-  const skipsJudged = judged > covered && tokensAfter(branch, covered) > maxTokens;
-  return nextSource(branch, skipsJudged ? judged : covered);
 }

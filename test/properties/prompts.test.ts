@@ -5,10 +5,11 @@ import {
   type SimpleStreamOptions,
 } from "@earendil-works/pi-ai";
 import fc from "fast-check";
+import { firstValueFrom } from "rxjs";
 import { describe, expect, it } from "vitest";
-import type { World } from "../../src/effects/live-session.ts";
+import type { LiveSession } from "../../src/effects/live-session.ts";
 import { JOBS } from "../../src/effects/workers/jobs.ts";
-import type { ModelAccess } from "../../src/effects/workers/worker-loop.ts";
+import type { ModelAccess } from "../../src/effects/workers/request.ts";
 import { initialState } from "../../src/reducers/engine/engine-state.ts";
 import type { Worker } from "../../src/reducers/engine/lane-names.ts";
 import type { EntryLike } from "../../src/reducers/entries/entry.ts";
@@ -155,7 +156,7 @@ async function requestsOf(
     },
   };
   const command = { type: "startRun", runId: "r", worker, failures, emptyUpToId: null } as const;
-  const end = await JOBS[worker](worldOf(memory, given), command, access, new AbortController().signal);
+  const end = await firstValueFrom(JOBS[worker](sessionWith(memory, given), command, access));
   expect(end.outcome).toBe("empty");
   return requests;
 }
@@ -178,12 +179,12 @@ const DONE: AssistantMessage = {
   timestamp: 0,
 };
 
-function worldOf(memory: Size, given: Partial<Settings>): World {
+function sessionWith(memory: Size, given: Partial<Settings>): LiveSession {
   const entries = entriesOf(memory);
   const { session, lookup } = sessionOfEntries(entries);
   const all = { ...DEFAULT_SETTINGS, observationsPoolTargetTokens: 1, ...given };
   const state = { ...initialState(), session, settings: all };
-  return { state: () => state, lookup, now: () => Date.UTC(2026, 0, 16) } as World;
+  return { state: () => state, lookup, now: () => Date.UTC(2026, 0, 16) } as LiveSession;
 }
 
 function entriesOf({ message, ...memory }: Size): EntryLike[] {

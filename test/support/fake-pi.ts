@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Context } from "@earendil-works/pi-ai";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
-import { type MemorySession, openMemory, type PiHost } from "../../src/host/pi/memory-session.ts";
+import { type MemorySession, openMemorySession, type PiHost } from "../../src/host/pi/memory-session.ts";
 import type { EntryLike } from "../../src/reducers/entries/entry.ts";
 import { type FakeRequest, fakeRequest } from "./fake-request.ts";
 
@@ -136,12 +136,18 @@ export function fakePi(memorySettings: Record<string, unknown>): FakePi {
     }
 
     const ctx = guarded(context, "ctx") as unknown as ExtensionContext;
-    const memory = openMemory(guarded(pi, "pi") as unknown as ExtensionAPI, ctx, reason, () => isOpen, {
-      CONFIG_DIR_NAME: ".pi",
-      VERSION: "0",
-      getAgentDir: () => dir,
-      copyToClipboard: async () => {},
-    } as PiHost);
+    const memory = openMemorySession(
+      guarded(pi, "pi") as unknown as ExtensionAPI,
+      ctx,
+      reason,
+      () => isOpen,
+      {
+        CONFIG_DIR_NAME: ".pi",
+        VERSION: "0",
+        getAgentDir: () => dir,
+        copyToClipboard: async () => {},
+      } as PiHost,
+    );
     return {
       memory,
       context: ctx,

@@ -3,10 +3,10 @@ import { planCompaction, renderSources } from "../../src/index.ts";
 import { NOWHERE } from "../../src/reducers/branch.ts";
 import { noUsage } from "../../src/reducers/engine/engine-state.ts";
 import type { Unstamped } from "../../src/reducers/engine/events.ts";
+import { observerChunk } from "../../src/reducers/engine/observer-chunk.ts";
 import { describeEntry } from "../../src/reducers/entries/describe-entry.ts";
 import type { EntryLike } from "../../src/reducers/entries/entry.ts";
 import { memoryId } from "../../src/reducers/ledger/memory-id.ts";
-import { firstUnobserved } from "../../src/reducers/session.ts";
 import { DEFAULT_SETTINGS, observerChunkBudget } from "../../src/reducers/settings.ts";
 import { type Command, createEngine, type EngineEvent, stepsOf } from "../../src/replay.ts";
 import { proposedCut, sourcesInContext } from "./pi-oracle.ts";
@@ -98,11 +98,10 @@ export function simulate({
 
   /** A run takes its chunk when it starts, as the job does. */
   function start(command: StartRun): void {
-    const { session, settings } = engine.state;
+    const { settings } = engine.state;
     const budget = observerChunkBudget(settings, contextWindow);
-    const from = firstUnobserved(session, budget, command.emptyUpToId);
-    const chunk =
-      from === NOWHERE ? [] : renderSources(entries.slice(from), { maxTokens: budget }).sourceEntryIds;
+    const { start: from, maxTokens } = observerChunk(engine.state, command, budget);
+    const chunk = from === NOWHERE ? [] : renderSources(entries.slice(from), { maxTokens }).sourceEntryIds;
     running.push({ command, turnsLeft: latency(random), coversUpToId: chunk.at(-1) });
   }
 

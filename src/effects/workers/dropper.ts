@@ -1,7 +1,8 @@
+import { map, type Observable } from "rxjs";
 import { type PoolInput, poolSlices, runSlices } from "./pool-slices.ts";
 import { roomFor } from "./prompt-room.ts";
 import { DROPPER_SYSTEM_PROMPT, droppableLine, dropperPrompt } from "./prompts/dropper-prompt.ts";
-import type { ModelAccess, WorkerLimits } from "./worker-loop.ts";
+import type { ModelAccess, WorkerLimits } from "./request.ts";
 import { resultOf, type WorkerResult } from "./worker-result.ts";
 import { collectDrops } from "./worker-tools.ts";
 
@@ -18,11 +19,11 @@ export interface DropperInput extends PoolInput {
  * Chooses active observations to drop, oldest slice first, never more than the maximum in all, and none that the
  * model does not have before it.
  */
-export async function runDropper(
+export function runDropper(
   input: DropperInput,
   access: ModelAccess,
   limits: WorkerLimits,
-): Promise<WorkerResult<string>> {
+): Observable<WorkerResult<string>> {
   let shown: ReadonlySet<string> = new Set();
   const collector = collectDrops((id) => shown.has(id), input.maximum);
   const { poolTokens, targetTokens } = input;
@@ -33,7 +34,7 @@ export async function runDropper(
     ...{ maximum: input.maximum, poolTokens, targetTokens },
   });
   const slices = poolSlices(input.observations, droppableLine(input.coverage, input.now), room, frame);
-  const report = await runSlices(
+  const report$ = runSlices(
     slices,
     ({ observations, observationLines, reflectionBudget }) => {
       // An earlier slice may have used up part of it.
@@ -46,5 +47,5 @@ export async function runDropper(
     access,
     room.limits,
   );
-  return resultOf(collector, report);
+  return report$.pipe(map((report) => resultOf(collector, report)));
 }

@@ -1,7 +1,9 @@
+import { map, type Observable, of } from "rxjs";
 import type { Command } from "../../machines/commands.ts";
 import { idAt, NOWHERE, positionOf, tokensAt } from "../../reducers/branch.ts";
 import { noUsage } from "../../reducers/engine/engine-state.ts";
 import type { EngineEventOf } from "../../reducers/engine/events.ts";
+import { observerChunk } from "../../reducers/engine/observer-chunk.ts";
 import { type EntryLike, timeOf } from "../../reducers/entries/entry.ts";
 import { renderSources } from "../../reducers/entries/sources.ts";
 import { activeObservations, coverageTiers, maximumDrops } from "../../reducers/ledger/pool.ts";
@@ -14,14 +16,13 @@ import {
   REFLECTIONS_RECORDED,
   type ReflectionsRecorded,
 } from "../../reducers/ledger/records.ts";
-import { firstUnobserved } from "../../reducers/session.ts";
 import { observerChunkBudget, poolTarget } from "../../reducers/settings.ts";
-import type { World } from "../live-session.ts";
+import type { LiveSession } from "../live-session.ts";
 import { runDropper } from "./dropper.ts";
 import { largestChunk, runObserver } from "./observer.ts";
 import type { PoolInput } from "./pool-slices.ts";
 import { runReflector } from "./reflector.ts";
-import { type ModelAccess, outputBudget, type WorkerLimits } from "./worker-loop.ts";
+import { type ModelAccess, outputBudget, type WorkerLimits } from "./request.ts";
 import type { WorkerResult } from "./worker-result.ts";
 
 type StartRun = Extract<Command, { type: "startRun" }>;
@@ -32,8 +33,8 @@ export interface LedgerEntry {
   data: ObservationsRecorded | ReflectionsRecorded | ObservationsDropped;
 }
 
-/** How a job ended: the facts of a `run.finished` event, and the ledger entry to append if it recorded. */
-export type JobEnd = Omit<
+/** How a run ended: the facts of a `run.finished` event, and the ledger entry to append if it recorded. */
+export type RunEnd = Omit<
   EngineEventOf<"run.finished">,
   "v" | "seq" | "at" | "type" | "runId" | "worker" | "durationMs"
 > & {
@@ -42,16 +43,11 @@ export type JobEnd = Omit<
   asked?: number;
 };
 
-/** Gathers what a worker reads, runs it, and says how it ended. It appends nothing itself. */
-export type Job = (
-  world: World,
-  command: StartRun,
-  access: ModelAccess,
-  signal: AbortSignal,
-) => Promise<JobEnd>;
+/** Gathers what a worker reads, runs it, and emits how it ended, once. It appends nothing itself. */
+export type Job = (session: LiveSession, command: StartRun, access: ModelAccess) => Observable<RunEnd>;
 
 /** An end at which nothing was done. */
-export const NOTHING_DONE: Omit<JobEnd, "outcome"> = {
+export const NOTHING_DONE: Omit<RunEnd, "outcome"> = {
   coversUpToId: null,
   records: 0,
   rejected: 0,
@@ -60,77 +56,77 @@ export const NOTHING_DONE: Omit<JobEnd, "outcome"> = {
   usage: noUsage(),
 };
 
-const SMALLEST_CHUNK = 500;
+const NOTHING_TO_READ: RunEnd = { ...NOTHING_DONE, outcome: "empty" };
 
-const observe: Job = async (world, command, access, signal) => {
-  const { session, settings } = world.state();
-  const limits = limitsFor(world, access, signal);
+const observe: Job = (session, command, access) => {
+  const state = session.state();
+  const { branch, ledger } = state.session;
+  const limits = limitsFor(session, access);
   const largest = largestChunk(access.model, limits);
-  const whole = Math.min(largest, observerChunkBudget(settings, access.model.contextWindow));
-  // Each failure in a row halves chunk and prior memory: where the prompt was too long, or the reply, that mends itself.
-  const share = 1 / 2 ** command.failures;
-  const budget = Math.max(Math.min(whole, SMALLEST_CHUNK), Math.floor(whole * share));
-  const start = firstUnobserved(session, budget, command.emptyUpToId);
+  const whole = Math.min(largest, observerChunkBudget(state.settings, access.model.contextWindow));
+  const { start, maxTokens } = observerChunk(state, command, whole);
   // Entries behind the chunk are passed too: a context edit among them may take one of its entries back.
-  const chunk = renderSources(start === NOWHERE ? [] : entriesFrom(world, start), { maxTokens: budget });
+  const chunk = renderSources(start === NOWHERE ? [] : entriesFrom(session, start), { maxTokens });
   const coversUpToId = chunk.sourceEntryIds.at(-1);
-  if (coversUpToId === undefined) return { ...NOTHING_DONE, outcome: "empty" };
-  const { branch, ledger } = session;
-  const prior = resolveSelection(selectFull(ledger), branch, world.lookup);
-  const result = await runObserver(
+  if (coversUpToId === undefined) return of(NOTHING_TO_READ);
+  const prior = resolveSelection(selectFull(ledger), branch, session.lookup);
+  const tokens = chunk.sourceEntryIds.map((id) => tokensAt(branch, positionOf(branch, id)));
+  const sourceTokens = tokens.reduce((sum, one) => sum + one, 0);
+  return runObserver(
     {
       chunk: chunk.text,
-      sources: new Map(chunk.sourceEntryIds.map((id) => [id, timeOfId(world, id)])),
+      sources: new Map(chunk.sourceEntryIds.map((id) => [id, timeOfId(session, id)])),
       isKnown: (id) => ledger.observations.has(id),
       priorObservations: prior.observations,
       priorReflections: prior.reflections,
-      priorShare: share,
-      now: world.now(),
+      priorShare: 1 / 2 ** command.failures,
+      now: session.now(),
     },
     access,
     limits,
+  ).pipe(
+    map((result) =>
+      endOf(result, coversUpToId, sourceTokens, {
+        customType: OBSERVATIONS_RECORDED,
+        data: { observations: result.records, coversUpToId },
+      }),
+    ),
   );
-  const sourceTokens = chunk.sourceEntryIds.reduce(
-    (sum, id) => sum + tokensAt(branch, positionOf(branch, id)),
-    0,
-  );
-  return endOf(result, coversUpToId, sourceTokens, {
-    customType: OBSERVATIONS_RECORDED,
-    data: { observations: result.records, coversUpToId },
-  });
 };
 
-const reflect: Job = async (world, _command, access, signal) => {
-  const { input, reflected, coversUpToId } = poolOf(world);
-  if (coversUpToId === undefined || input.observations.length === 0)
-    return { ...NOTHING_DONE, outcome: "empty" };
-  const result = await runReflector({ ...input, reflected }, access, limitsFor(world, access, signal));
-  return endOf(result, coversUpToId, 0, {
-    customType: REFLECTIONS_RECORDED,
-    data: { reflections: result.records, coversUpToId },
-  });
+const reflect: Job = (session, _command, access) => {
+  const { input, reflected, coversUpToId } = poolOf(session);
+  if (coversUpToId === undefined || input.observations.length === 0) return of(NOTHING_TO_READ);
+  return runReflector({ ...input, reflected }, access, limitsFor(session, access)).pipe(
+    map((result) =>
+      endOf(result, coversUpToId, 0, {
+        customType: REFLECTIONS_RECORDED,
+        data: { reflections: result.records, coversUpToId },
+      }),
+    ),
+  );
 };
 
-const drop: Job = async (world, _command, access, signal) => {
-  const { input, coversUpToId } = poolOf(world);
-  const { session, settings } = world.state();
-  const maximum = maximumDrops(session.ledger, settings);
-  if (coversUpToId === undefined || maximum === 0) return { ...NOTHING_DONE, outcome: "empty" };
-  const result = await runDropper(
-    {
-      ...input,
-      maximum,
-      poolTokens: session.ledger.activeTokens,
-      targetTokens: poolTarget(settings),
-      now: world.now(),
-    },
-    access,
-    limitsFor(world, access, signal),
+const drop: Job = (session, _command, access) => {
+  const { input, coversUpToId } = poolOf(session);
+  const { session: memory, settings } = session.state();
+  const maximum = maximumDrops(memory.ledger, settings);
+  if (coversUpToId === undefined || maximum === 0) return of(NOTHING_TO_READ);
+  const pool = {
+    ...input,
+    maximum,
+    poolTokens: memory.ledger.activeTokens,
+    targetTokens: poolTarget(settings),
+    now: session.now(),
+  };
+  return runDropper(pool, access, limitsFor(session, access)).pipe(
+    map((result) =>
+      endOf(result, coversUpToId, 0, {
+        customType: OBSERVATIONS_DROPPED,
+        data: { observationIds: result.records, coversUpToId },
+      }),
+    ),
   );
-  return endOf(result, coversUpToId, 0, {
-    customType: OBSERVATIONS_DROPPED,
-    data: { observationIds: result.records, coversUpToId },
-  });
 };
 
 export const JOBS: Readonly<Record<StartRun["worker"], Job>> = {
@@ -140,14 +136,14 @@ export const JOBS: Readonly<Record<StartRun["worker"], Job>> = {
 };
 
 /** Active memory as the reflector and the dropper read it; it is covered as far as the observations are. */
-function poolOf(world: World): {
+function poolOf(session: LiveSession): {
   input: PoolInput;
   /** How many of the observations a reflection takes into account already */
   reflected: number;
   coversUpToId: string | undefined;
 } {
-  const { branch, ledger } = world.state().session;
-  const { observations, reflections } = resolveSelection(selectFull(ledger), branch, world.lookup);
+  const { branch, ledger } = session.state().session;
+  const { observations, reflections } = resolveSelection(selectFull(ledger), branch, session.lookup);
   const { observe, reflect } = ledger.watermarks;
   return {
     input: { observations, reflections, coverage: coverageTiers(ledger) },
@@ -156,13 +152,12 @@ function poolOf(world: World): {
   };
 }
 
-function limitsFor(world: World, access: ModelAccess, signal: AbortSignal): WorkerLimits {
-  const { settings } = world.state();
+function limitsFor(session: LiveSession, access: ModelAccess): WorkerLimits {
+  const { settings } = session.state();
   return {
     maxTurns: settings.agentMaxTurns,
     maxTokens: outputBudget(access.model, settings.agentMaxTokens),
     timeoutMs: settings.workerTimeoutMs,
-    signal,
   };
 }
 
@@ -171,7 +166,7 @@ function endOf<T>(
   coversUpToId: string,
   sourceTokens: number,
   entry: LedgerEntry,
-): JobEnd {
+): RunEnd {
   return {
     outcome: result.outcome,
     coversUpToId,
@@ -186,17 +181,17 @@ function endOf<T>(
   };
 }
 
-function entriesFrom(world: World, start: number): EntryLike[] {
-  const { branch } = world.state().session;
+function entriesFrom(session: LiveSession, start: number): EntryLike[] {
+  const { branch } = session.state().session;
   const entries: EntryLike[] = [];
   for (let at = start; at < branch.length; at++) {
-    const entry = world.lookup(idAt(branch, at) ?? "");
+    const entry = session.lookup(idAt(branch, at) ?? "");
     if (entry) entries.push(entry);
   }
   return entries;
 }
 
-function timeOfId(world: World, id: string): number {
-  const entry = world.lookup(id);
+function timeOfId(session: LiveSession, id: string): number {
+  const entry = session.lookup(id);
   return entry ? timeOf(entry) : 0;
 }

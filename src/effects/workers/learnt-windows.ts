@@ -1,6 +1,6 @@
 import type { Api, Model } from "@earendil-works/pi-ai";
 import { windowOf } from "./prompt-room.ts";
-import type { ModelAccess } from "./worker-loop.ts";
+import type { ModelAccess } from "./request.ts";
 
 /** What models turned out to take. It is learnt from refusals, for as long as the session is open. */
 export interface LearntWindows {

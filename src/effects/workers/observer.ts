@@ -1,10 +1,12 @@
 import type { Api, Model } from "@earendil-works/pi-ai";
+import { map, type Observable } from "rxjs";
 import { estimateTextTokens } from "../../reducers/entries/tokens.ts";
 import type { Observation, Reflection } from "../../reducers/ledger/records.ts";
+import { runWorker } from "./conversation.ts";
 import { roomFor } from "./prompt-room.ts";
 import { OBSERVER_SYSTEM_PROMPT, observerPrompt } from "./prompts/observer-prompt.ts";
 import { STATEMENT_TOKENS } from "./prompts/prior-memory.ts";
-import { type ModelAccess, runWorker, type WorkerLimits } from "./worker-loop.ts";
+import type { ModelAccess, WorkerLimits } from "./request.ts";
 import { resultOf, type WorkerResult } from "./worker-result.ts";
 import { collectObservations } from "./worker-tools.ts";
 
@@ -40,11 +42,11 @@ export function largestChunk(model: Model<Api>, limits: WorkerLimits): number {
 }
 
 /** Reads one chunk of the session and records observations about it. */
-export async function runObserver(
+export function runObserver(
   input: ObserverInput,
   access: ModelAccess,
   limits: WorkerLimits,
-): Promise<WorkerResult<Observation>> {
+): Observable<WorkerResult<Observation>> {
   const collector = collectObservations(input.sources, input.isKnown);
   const request = { systemPrompt: OBSERVER_SYSTEM_PROMPT, tool: collector.tool };
   const room = roomFor(access.model, request, limits);
@@ -52,5 +54,7 @@ export async function runObserver(
   const priorRoom = Math.max(0, Math.min(LARGEST_PRIOR, free * PRIOR_SHARE));
   const priorBudget = Math.floor(priorRoom * input.priorShare);
   const userPrompt = observerPrompt({ ...input, priorBudget });
-  return resultOf(collector, await runWorker({ ...request, userPrompt }, access, room.limits));
+  return runWorker({ ...request, userPrompt }, access, room.limits).pipe(
+    map((report) => resultOf(collector, report)),
+  );
 }

@@ -1,18 +1,11 @@
-import { addUsage } from "../../reducers/engine/engine-state.ts";
+import { concatMap, type Observable, of } from "rxjs";
 import { excerpt } from "../../reducers/entries/sources.ts";
 import { estimateTextTokens } from "../../reducers/entries/tokens.ts";
 import type { CoverageTier } from "../../reducers/ledger/pool.ts";
 import type { Observation, Reflection } from "../../reducers/ledger/records.ts";
+import { COMPLETED, converse, type End, reportOf, type Tally, type WorkerReport } from "./conversation.ts";
 import { STATEMENT_TOKENS } from "./prompts/prior-memory.ts";
-import {
-  type ModelAccess,
-  newReport,
-  runWorker,
-  timeoutFailure,
-  type WorkerLimits,
-  type WorkerReport,
-  type WorkerRequest,
-} from "./worker-loop.ts";
+import type { ModelAccess, WorkerLimits, WorkerRequest } from "./request.ts";
 
 /** What the reflector and the dropper work through. */
 export interface PoolInput {
@@ -83,33 +76,22 @@ export function sliceByBudget<T>(items: readonly T[], costOf: (item: T) => numbe
  * turns the last ones are not. If one slice breaks, the whole run has. `requestOf` is called when its slice's turn
  * comes; undefined says that there is nothing left to ask.
  */
-export async function runSlices<S>(
+export function runSlices<S>(
   slices: readonly S[],
   requestOf: (slice: S) => WorkerRequest | undefined,
   access: ModelAccess,
   limits: WorkerLimits,
-): Promise<WorkerReport> {
-  const endsAt = performance.now() + limits.timeoutMs;
-  let whole = newReport();
-  for (const [index, slice] of slices.entries()) {
-    const maxTurns = Math.ceil((limits.maxTurns - whole.turns) / (slices.length - index));
-    if (maxTurns <= 0) return { ...whole, capped: true };
-    const request = requestOf(slice);
-    if (!request) break;
-    const timeoutMs = Math.max(1, endsAt - performance.now());
-    whole = together(whole, await runWorker(request, access, { ...limits, maxTurns, timeoutMs }));
-    if (whole.failure?.kind === "timeout") return { ...whole, failure: timeoutFailure(limits.timeoutMs) };
-    if (whole.outcome !== "completed") break;
+): Observable<WorkerReport> {
+  function from(index: number, tally: Tally): Observable<End> {
+    const slice = slices[index];
+    if (slice === undefined) return of(COMPLETED);
+    const maxTurns = Math.ceil((limits.maxTurns - tally.turns) / (slices.length - index));
+    tally.capped ||= maxTurns <= 0;
+    const request = maxTurns > 0 ? requestOf(slice) : undefined;
+    if (!request) return of(COMPLETED);
+    return converse(request, access, { ...limits, maxTurns }, tally).pipe(
+      concatMap((end) => (end.outcome === "completed" ? from(index + 1, tally) : of(end))),
+    );
   }
-  return whole;
-}
-
-function together(before: WorkerReport, after: WorkerReport): WorkerReport {
-  return {
-    ...after,
-    turns: before.turns + after.turns,
-    requests: before.requests + after.requests,
-    usage: addUsage(before.usage, after.usage),
-    capped: before.capped || after.capped,
-  };
+  return reportOf((tally) => from(0, tally), limits);
 }

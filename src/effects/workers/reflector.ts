@@ -1,8 +1,9 @@
+import { map, type Observable } from "rxjs";
 import type { Reflection } from "../../reducers/ledger/records.ts";
 import { type PoolInput, type PoolSlice, poolSlices, runSlices } from "./pool-slices.ts";
 import { roomFor } from "./prompt-room.ts";
 import { observationLine, REFLECTOR_SYSTEM_PROMPT, reflectorPrompt } from "./prompts/reflector-prompt.ts";
-import type { ModelAccess, WorkerLimits } from "./worker-loop.ts";
+import type { ModelAccess, WorkerLimits } from "./request.ts";
 import { resultOf, type WorkerResult } from "./worker-result.ts";
 import { collectReflections } from "./worker-tools.ts";
 
@@ -15,11 +16,11 @@ export interface ReflectorInput extends PoolInput {
  * Distils reflections from the active observations, in slices when they are more than the model's window holds. A
  * reflection can rest only on observations of the slice that the model has before it.
  */
-export async function runReflector(
+export function runReflector(
   input: ReflectorInput,
   access: ModelAccess,
   limits: WorkerLimits,
-): Promise<WorkerResult<Reflection>> {
+): Observable<WorkerResult<Reflection>> {
   const known = new Set(input.reflections.map(({ id }) => id));
   let shown: ReadonlySet<string> = new Set();
   const collector = collectReflections(
@@ -30,7 +31,7 @@ export async function runReflector(
   const room = roomFor(access.model, request, limits);
   const frame = reflectorPrompt({ observationLines: [], reflections: [], reflectionBudget: 0 });
   const slices = poolSlices(input.observations, observationLine(input.coverage), room, frame);
-  const report = await runSlices(
+  const report$ = runSlices(
     slices.length > limits.maxTurns ? unreadFirst(slices, input.reflected) : slices,
     ({ observations, observationLines, reflectionBudget }) => {
       shown = new Set(observations.map(({ id }) => id));
@@ -41,7 +42,7 @@ export async function runReflector(
     access,
     room.limits,
   );
-  return resultOf(collector, report);
+  return report$.pipe(map((report) => resultOf(collector, report)));
 }
 
 /** Not all slices can have a turn: those with observations that no run has read come first, in order, then the others. */

@@ -1,10 +1,10 @@
 import type { Collector } from "./collector.ts";
+import type { WorkerReport } from "./conversation.ts";
 import type { WorkerFailure } from "./failure.ts";
-import type { WorkerReport } from "./worker-loop.ts";
 
 /** How a worker's run ended, and what it recorded. */
 export interface WorkerResult<T> {
-  outcome: "recorded" | "empty" | "failed" | "aborted";
+  outcome: "recorded" | "empty" | "failed";
   records: T[];
   /** Records that were refused; the model may have mended them since. */
   rejected: number;
@@ -19,8 +19,8 @@ export interface WorkerResult<T> {
 export function resultOf<T>(collector: Collector<T>, report: WorkerReport): WorkerResult<T> {
   const rejected = collector.refusals.length;
   if (report.outcome !== "completed") {
-    const { outcome, failure } = report;
-    return { outcome, records: [], rejected, report, ...(failure && { failure }) };
+    const { failure } = report;
+    return { outcome: "failed", records: [], rejected, report, ...(failure && { failure }) };
   }
   if (collector.accepted.length > 0) {
     return { outcome: "recorded", records: [...collector.accepted], rejected, report };

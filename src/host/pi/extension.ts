@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { registerEntryRenderers, settingsFiles, wantsQuiet } from "./entry-renderers.ts";
-import type { MemorySession, OpenMemory } from "./memory-session.ts";
+import type { MemorySession, OpenMemorySession } from "./memory-session.ts";
 
 /**
  * The extension's entry. It is all that Pi loads at start-up, so it imports nothing: the engine (XState, RxJS,
@@ -186,11 +186,13 @@ function completions<T extends { value: string }>(items: T[], prefix: string): T
  * loads it: Pi's loader would put every file through Babel, which blocks Pi for two seconds whenever its cache is cold.
  * The price is that `/reload` keeps the engine that is running; a changed checkout takes effect at the next start.
  */
-function loadOpenMemory(): OpenMemory {
+function loadOpenMemory(): OpenMemorySession {
   const source = new URL("./memory-session.ts", import.meta.url);
   const engine = existsSync(source) ? source : new URL("../../../dist/runtime.js", import.meta.url);
-  const { openMemory }: { openMemory: OpenMemory } = createRequire(import.meta.url)(fileURLToPath(engine));
-  return openMemory;
+  const { openMemorySession }: { openMemorySession: OpenMemorySession } = createRequire(import.meta.url)(
+    fileURLToPath(engine),
+  );
+  return openMemorySession;
 }
 
 const OLDEST_PI = [0, 87, 1] as const;

@@ -3,33 +3,38 @@ import type {
   ExtensionContext,
   SessionBeforeCompactEvent,
 } from "@earendil-works/pi-coding-agent";
-import { Subject, share } from "rxjs";
+import { Subject } from "rxjs";
 import packageJson from "../../../package.json" with { type: "json" };
-import { requestCompaction } from "../../effects/compaction.ts";
-import type { World } from "../../effects/live-session.ts";
-import { noticeFor } from "../../effects/notices.ts";
-import { createWorkerRuns } from "../../effects/workers/worker-runs.ts";
-import { createEngine, type Step, stepsOf } from "../../machines/engine.ts";
-import { type EngineEvent, EVENT_VERSION, type Unstamped } from "../../reducers/engine/events.ts";
+import { compactionRequests } from "../../effects/compaction.ts";
+import { watching } from "../../effects/effect.ts";
+import type { LiveSession } from "../../effects/live-session.ts";
+import { runLoop } from "../../effects/loop.ts";
+import { workerRuns } from "../../effects/workers/runs.ts";
+import { createEngine } from "../../machines/engine.ts";
+import type { Unstamped } from "../../reducers/engine/events.ts";
 import type { EntryLookup } from "../../reducers/entries/entry.ts";
 import { planFold } from "../../reducers/ledger/compaction-plan.ts";
 import { recallFrom, renderRecall } from "../../reducers/ledger/recall.ts";
 import { loadSettings, settingsWarning } from "../settings/settings.ts";
 import { branchChange, describeBranch, entriesAmong } from "./branch-sync.ts";
-import { workerModelOf } from "./model-choice.ts";
-import { parkLanes, unparkLanes } from "./parked-lanes.ts";
+import { keepKeyframe, takeKeyframe } from "./kept-keyframes.ts";
+import { modelFor, modelName } from "./model-choice.ts";
+import { notices } from "./notices.ts";
+import { createRunDemands } from "./run-demand.ts";
 import { createSessionRecorder } from "./session-recorder.ts";
-import { createSessionWindows } from "./session-ui.ts";
+import { createSessionUi } from "./session-ui.ts";
+import { createStepHistory } from "./step-history.ts";
+import { footer } from "./ui/footer.ts";
 import { memoryView, type ViewMode } from "./ui/memory-view.ts";
 import { statusReport } from "./ui/status-report.ts";
 
 /** The memory of one open Pi session: what the extension's hooks, commands and tool call. */
-export type MemorySession = Awaited<ReturnType<OpenMemory>>;
-export type OpenMemory = typeof openMemory;
+export type MemorySession = Awaited<ReturnType<OpenMemorySession>>;
+export type OpenMemorySession = typeof openMemorySession;
 
 /**
  * What the engine needs of Pi's own package. It is handed in, because only Pi's loader finds that package, and the
- * engine of the npm package is not loaded by it (see `loadOpenMemory`).
+ * engine of the npm package is not loaded by it (see `loadOpenMemorySession`).
  */
 export type PiHost = Pick<
   typeof import("@earendil-works/pi-coding-agent"),
@@ -37,10 +42,10 @@ export type PiHost = Pick<
 >;
 
 /**
- * Opens memory for a session. From here on the engine decides and this module only carries facts in and commands
- * out. `isOpen` turns false when Pi closes the session, after which `pi` and `ctx` must not be touched.
+ * Opens memory for a session. From here on the engine decides and this module only carries facts in; the effects carry
+ * commands out. `isOpen` turns false when Pi closes the session, after which `pi` and `ctx` must not be touched.
  */
-export function openMemory(
+export function openMemorySession(
   pi: ExtensionAPI,
   ctx: ExtensionContext,
   reason: string,
@@ -48,11 +53,12 @@ export function openMemory(
   host: PiHost,
 ) {
   const manager = ctx.sessionManager;
-  const restored = unparkLanes(manager.getSessionId());
-  const engine = createEngine(restored ? { keyframe: restored } : {});
+  const sessionId = manager.getSessionId();
+  const keyframe = takeKeyframe(sessionId);
+  const engine = createEngine(keyframe ? { keyframe } : {});
+  const piEvents$ = new Subject<Unstamped>();
+  const closed$ = new Subject<void>();
   let hasFailed = false;
-  // A terminal has a line for each ledger entry (entry-renderers.ts); a notice would say it twice.
-  const showsEntries = ctx.mode === "tui" && pi.registerEntryRenderer !== undefined;
   const lookup: EntryLookup = (id) => manager.getEntry(id);
   const { settings, problems } = loadSettings({
     agentDir: host.getAgentDir(),
@@ -61,21 +67,14 @@ export function openMemory(
     projectTrusted: ctx.isProjectTrusted(),
     env: process.env,
   });
-  let seq = 0;
-  const events$ = new Subject<EngineEvent>();
-  const steps$ = events$.pipe(stepsOf(engine), share());
-
-  function report(event: Unstamped): void {
-    events$.next(stamp(event, ++seq));
-  }
 
   function sync(): void {
     const change = branchChange(manager, engine.state.session);
-    if (change.type === "extended") report({ type: "branch.extended", entries: change.entries });
-    else if (change.type === "replaced") report({ type: "branch.replaced", branch: change.branch });
+    if (change.type === "extended") piEvents$.next({ type: "branch.extended", entries: change.entries });
+    else if (change.type === "replaced") piEvents$.next({ type: "branch.replaced", branch: change.branch });
   }
 
-  const world: World = {
+  const session: LiveSession = {
     state: () => engine.state,
     lookup,
     isOpen,
@@ -84,8 +83,7 @@ export function openMemory(
       pi.appendEntry(customType, data);
       sync();
     },
-    report,
-    workerModel: () => workerModelOf(ctx, settings.model),
+    workerModel: () => modelFor(ctx, settings.model),
     isIdle: () => isOpen() && ctx.isIdle(),
     compact: (handlers) => ctx.compact(handlers),
     notify: (message, level) => {
@@ -93,88 +91,71 @@ export function openMemory(
     },
     now: () => Date.now(),
   };
-  const runs = createWorkerRuns(world);
   const recorder = settings.debugLog
     ? createSessionRecorder({
         engine,
-        restored,
+        restored: keyframe,
         source: manager,
-        sessionId: manager.getSessionId(),
+        sessionId,
         agentDir: host.getAgentDir(),
         version: packageJson.version,
         pi: host.VERSION,
-        onFailure: (message) => world.notify(message, "warning"),
+        onFailure: (message) => session.notify(message, "warning"),
       })
     : undefined;
-
-  const windows = createSessionWindows(
-    {
-      ctx,
-      engine,
-      steps$,
-      isOpen,
-      lookup,
-      workerModel: workerModelName,
-      sync,
-      demand: (lane) => report({ type: "run.demanded", lane }),
-    },
-    show,
-  );
-
-  function workerModelName(): string {
-    const model = world.workerModel();
-    return "access" in model ? `${model.access.model.provider}/${model.access.model.id}` : model.problem;
-  }
-
-  function act(step: Step): void {
-    recorder?.take(step);
-    for (const command of step.commands) {
-      if (command.type === "startRun") runs.start(command);
-      else if (command.type === "abortRun") runs.abort(command.runId);
-      else if (command.type === "requestCompaction") requestCompaction(world);
-    }
-    try {
-      tell(step);
-    } catch {
-      // A screen that cannot be drawn on must not end the session, nor keep the lanes from their work.
-    }
-  }
-
-  function tell(step: Step): void {
-    windows.take(step);
-    if (windows.tellResult(step)) return;
-    for (const command of step.commands) {
-      if (command.type !== "notify") continue;
-      const notice = noticeFor(command, step.event, settings.showWorkerNotifications && !showsEntries);
-      if (notice) world.notify(notice.message, notice.level);
-    }
-  }
-  steps$.subscribe({
-    next: act,
-    error: (error) => {
-      hasFailed = true;
-      world.notify(
-        `Memory Lanes stopped for this session: ${error instanceof Error ? error.message : error}`,
-        "warning",
-      );
+  // A terminal has a line for each ledger entry (entry-renderers.ts); a notice would say it twice.
+  const showsEntries = ctx.mode === "tui" && pi.registerEntryRenderer !== undefined;
+  const demands = createRunDemands({
+    engine,
+    report: (lane) => piEvents$.next({ type: "run.demanded", lane }),
+    say: (message) => {
+      if (isOpen()) show(ctx, message);
     },
   });
+  const history = createStepHistory();
 
-  report({
+  const steps$ = runLoop({
+    engine,
+    piEvents$,
+    session,
+    closed$,
+    effects: [
+      ...(recorder ? [watching(recorder.take)] : []),
+      workerRuns,
+      compactionRequests,
+      watching(history.add),
+      footer(ctx),
+      notices({
+        tellsRecorded: settings.showWorkerNotifications && !showsEntries,
+        demands,
+        show: ({ message, level }) => {
+          if (ctx.hasUI) session.notify(message, level);
+          else if (isOpen()) show(ctx, message);
+        },
+      }),
+    ],
+    onFailure: (error) => {
+      hasFailed = true;
+      session.notify(`Memory Lanes stopped for this session: ${messageOf(error)}`, "warning");
+    },
+  });
+  const ui = createSessionUi({ ctx, engine, steps$, history: history.steps, session, demands }, show);
+
+  piEvents$.next({
     type: "session.opened",
     reason,
-    sessionId: manager.getSessionId(),
+    sessionId,
     settings,
     ...contextWindowOf(ctx),
     branch: describeBranch(manager),
   });
   const warning = settingsWarning(problems);
-  if (warning) world.notify(warning, "warning");
+  if (warning) session.notify(warning, "warning");
 
   /** Facts that a hook of Pi brings: first what it appended, then what it is. */
   function hear(event: Unstamped): void {
     sync();
-    report(event);
+    piEvents$.next(event);
   }
 
   return {
@@ -198,7 +179,7 @@ export function openMemory(
     compacted() {
       sync();
       const folded = engine.state.session.ledger.latestCompaction?.folded ?? false;
-      report({ type: "compaction.finished", folded });
+      piEvents$.next({ type: "compaction.finished", folded });
     },
     compactFailed: (aborted: boolean, message: string | undefined) =>
       hear({
@@ -232,7 +213,7 @@ export function openMemory(
         lanes: engine.snapshot.states,
         lookup,
         problems,
-        workerModel: workerModelName(),
+        workerModel: modelName(session.workerModel()),
       });
       show(command, report);
     },
@@ -254,23 +235,19 @@ export function openMemory(
       show(command, `Copied ${mode} memory to the clipboard.`);
     },
 
-    showLanes: windows.showLanes,
-    run: windows.run,
-    inspect: windows.inspect,
+    showLanes: ui.showLanes,
+    run: ui.run,
+    inspect: ui.inspect,
 
     async close(closing: string) {
-      const shut = windows.close();
-      report({ type: "session.closed", reason: closing });
-      if (!hasFailed) parkLanes(engine);
-      await Promise.allSettled([shut, recorder?.close()]);
-      events$.complete();
+      piEvents$.next({ type: "session.closed", reason: closing });
+      if (!hasFailed) keepKeyframe(engine);
+      demands.close();
+      closed$.next();
+      await Promise.allSettled([ui.close(), recorder?.close()]);
       engine.stop();
     },
   };
-}
-
-function stamp(event: Unstamped, seq: number): EngineEvent {
-  return { v: EVENT_VERSION, seq, at: new Date().toISOString(), ...event } as EngineEvent;
 }
 
 function contextWindowOf(ctx: ExtensionContext): { contextWindow?: number } {
@@ -283,4 +260,8 @@ function show(ctx: ExtensionContext, text: string): void {
   if (ctx.hasUI) ctx.ui.notify(text, "info");
   // In JSON mode standard output belongs to the protocol.
   else (ctx.mode === "json" ? process.stderr : process.stdout).write(`${text}\n`);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

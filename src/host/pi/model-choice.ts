@@ -1,5 +1,5 @@
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
-import type { WorkerModel } from "../../effects/live-session.ts";
+import type { ModelChoice } from "../../effects/live-session.ts";
 import type { Settings } from "../../reducers/settings.ts";
 
 /** A session without a model has one that Pi makes up, of this API. */
@@ -7,10 +7,11 @@ const PLACEHOLDER_API = "unknown";
 
 /**
  * The model that workers use: the one of the settings, else the session's. Requests go through Pi's registry, which
- * resolves credentials, headers and custom providers exactly as it does for the session (DESIGN 7).
+ * resolves credentials, headers and custom providers exactly as it does for the session.
  */
-export function workerModelOf(ctx: ExtensionContext, wanted: Settings["model"]): WorkerModel {
-  const model = wanted ? ctx.modelRegistry.find(wanted.provider, wanted.id) : ctx.model;
+export function modelFor(ctx: ExtensionContext, wanted: Settings["model"]): ModelChoice {
+  const registry = ctx.modelRegistry;
+  const model = wanted ? registry.find(wanted.provider, wanted.id) : ctx.model;
   if (!model || model.api === PLACEHOLDER_API) {
     return {
       problem: wanted
@@ -18,8 +19,12 @@ export function workerModelOf(ctx: ExtensionContext, wanted: Settings["model"]):
         : "the session has no model",
     };
   }
-  const registry = ctx.modelRegistry;
   return {
     access: { model, stream: (context, options) => registry.streamSimple(model, context, options) },
   };
+}
+
+/** `provider/id` of the workers' model, or why there is none. */
+export function modelName(choice: ModelChoice): string {
+  return "problem" in choice ? choice.problem : `${choice.access.model.provider}/${choice.access.model.id}`;
 }

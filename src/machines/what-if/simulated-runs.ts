@@ -2,10 +2,10 @@ import { idAt, isSourceAt, NOWHERE, tokensAt } from "../../reducers/branch.ts";
 import { type EngineState, noUsage } from "../../reducers/engine/engine-state.ts";
 import type { EngineEventOf } from "../../reducers/engine/events.ts";
 import { WORKERS, type Worker } from "../../reducers/engine/lane-names.ts";
+import { observerChunk } from "../../reducers/engine/observer-chunk.ts";
 import type { EntryFact } from "../../reducers/entries/entry-fact.ts";
 import { activeObservations, maximumDrops } from "../../reducers/ledger/pool.ts";
 import { RELEVANCES } from "../../reducers/ledger/records.ts";
-import { firstUnobserved } from "../../reducers/session.ts";
 import { observerChunkBudget } from "../../reducers/settings.ts";
 import type { Command } from "../commands.ts";
 import { type Price, readBy, unitsOf, type WorkerModel } from "./workload.ts";
@@ -130,9 +130,8 @@ interface Scope {
 
 const NO_SCOPE: Scope = { coversUpToId: null, sourceIds: [], sourceTokens: 0 };
 
-const SMALLEST_CHUNK = 500;
-
-function scopeOf({ worker, failures, emptyUpToId }: StartRun, state: EngineState): Scope {
+function scopeOf(command: StartRun, state: EngineState): Scope {
+  const { worker } = command;
   const { session, settings, contextWindow } = state;
   const { branch, ledger } = session;
   if (worker !== "observer") {
@@ -142,13 +141,12 @@ function scopeOf({ worker, failures, emptyUpToId }: StartRun, state: EngineState
     return { ...NO_SCOPE, coversUpToId: idAt(branch, observe) ?? null };
   }
   const whole = observerChunkBudget(settings, contextWindow);
-  const budget = Math.max(SMALLEST_CHUNK, Math.floor(whole / 2 ** failures));
+  const { start, maxTokens } = observerChunk(state, command, whole);
   const scope: Scope = { coversUpToId: null, sourceIds: [], sourceTokens: 0 };
-  const start = firstUnobserved(session, budget, emptyUpToId);
   for (let at = start; at !== NOWHERE && at < branch.length; at++) {
     if (!isSourceAt(branch, at)) continue;
     const tokens = tokensAt(branch, at);
-    if (scope.sourceIds.length > 0 && scope.sourceTokens + tokens > budget) break;
+    if (scope.sourceIds.length > 0 && scope.sourceTokens + tokens > maxTokens) break;
     const id = idAt(branch, at) ?? "";
     scope.sourceIds.push(id);
     scope.sourceTokens += tokens;

@@ -1,3 +1,4 @@
+import { positionOf, tokensBetween } from "../branch.ts";
 import { emptySession, extendSession, type SessionState, sessionOf } from "../session.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../settings.ts";
 import { AGENT_BUSY, type EngineEvent, type EngineEventOf, type Failure, type Usage } from "./events.ts";
@@ -24,6 +25,16 @@ export interface EngineState {
   readonly agentIdle: boolean;
   readonly workers: Readonly<Record<Worker, WorkerRecord>>;
   readonly compactionFailure: (Failure & { readonly at: string }) | null;
+  /** What the observer last judged to hold nothing worth recording. */
+  readonly emptyRange: EmptyRange | null;
+}
+
+/** A range of the branch from the observe watermark on. */
+export interface EmptyRange {
+  /** Its last entry */
+  readonly upToId: string;
+  /** Its source tokens when it was judged */
+  readonly tokens: number;
 }
 
 export function initialState(): EngineState {
@@ -36,6 +47,7 @@ export function initialState(): EngineState {
     agentIdle: true,
     workers: { observer: idleWorker(), reflector: idleWorker(), dropper: idleWorker() },
     compactionFailure: null,
+    emptyRange: null,
   };
 }
 
@@ -64,7 +76,11 @@ export function evolve(state: EngineState, event: EngineEvent): EngineState {
     case "agent.settled":
       return { ...state, agentIdle: true };
     case "run.finished":
-      return { ...state, workers: { ...state.workers, [event.worker]: afterRun(state.workers, event) } };
+      return {
+        ...state,
+        workers: { ...state.workers, [event.worker]: afterRun(state.workers, event) },
+        emptyRange: emptyRangeAfter(state, event),
+      };
     case "compaction.finished":
       return { ...state, compactionFailure: null };
     case "compaction.failed":
@@ -76,14 +92,17 @@ export function evolve(state: EngineState, event: EngineEvent): EngineState {
 }
 
 /** The part of a state that `session.opened` alone does not tell. */
-export type Resumed = Pick<EngineState, "agentIdle" | "workers" | "compactionFailure">;
+export type Resumed = Pick<EngineState, "agentIdle" | "workers" | "compactionFailure"> & {
+  /** Older keyframes do not say. */
+  readonly emptyRange?: EmptyRange | null | undefined;
+};
 
 /** The state with what a keyframe adds to its `session.opened`. */
 export function restored(
   state: EngineState,
-  { agentIdle, workers, compactionFailure }: Resumed,
+  { agentIdle, workers, compactionFailure, emptyRange = null }: Resumed,
 ): EngineState {
-  return { ...state, agentIdle, workers, compactionFailure };
+  return { ...state, agentIdle, workers, compactionFailure, emptyRange };
 }
 
 /** What all workers have used so far. */
@@ -103,6 +122,14 @@ export function addUsage(a: Usage, b: Usage): Usage {
     cacheWrite: a.cacheWrite + b.cacheWrite,
     cost: a.cost + b.cost,
   };
+}
+
+function emptyRangeAfter(state: EngineState, event: EngineEventOf<"run.finished">): EmptyRange | null {
+  const { worker, outcome, coversUpToId } = event;
+  if (worker !== "observer" || outcome !== "empty" || coversUpToId === null) return state.emptyRange;
+  const { branch, ledger } = state.session;
+  const tokens = tokensBetween(branch, ledger.watermarks.observe, positionOf(branch, coversUpToId));
+  return { upToId: coversUpToId, tokens };
 }
 
 function idleWorker(): WorkerRecord {

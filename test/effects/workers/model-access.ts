@@ -1,7 +1,7 @@
 import type { Api, Model } from "@earendil-works/pi-ai";
 import { normalizeContext } from "@earendil-works/pi-ai";
 import { streamSimple } from "@earendil-works/pi-ai/api/openai-completions";
-import type { ModelAccess, WorkerLimits } from "../../../src/effects/workers/worker-loop.ts";
+import type { ModelAccess, WorkerLimits } from "../../../src/effects/workers/request.ts";
 import { estimateTextTokens } from "../../../src/reducers/entries/tokens.ts";
 import { memoryId } from "../../../src/reducers/ledger/memory-id.ts";
 import type { Observation, Reflection, Relevance } from "../../../src/reducers/ledger/records.ts";
@@ -40,7 +40,6 @@ export function limitsOf(changes: Partial<WorkerLimits> = {}): WorkerLimits {
     maxTurns: 16,
     maxTokens: 1000,
     timeoutMs: 20_000,
-    signal: new AbortController().signal,
     retryAfterMs: 1,
     ...changes,
   };

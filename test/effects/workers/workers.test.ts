@@ -1,3 +1,4 @@
+import { firstValueFrom } from "rxjs";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
   type ChatRequest,
@@ -61,7 +62,7 @@ function chunk(changes: Partial<ObserverInput> = {}): ObserverInput {
 
 describe("the observer", () => {
   const observe = (input = chunk(), changes = {}) =>
-    runObserver(input, accessTo(model.url), limitsOf(changes));
+    firstValueFrom(runObserver(input, accessTo(model.url), limitsOf(changes)));
 
   it("records what it is told, and has its system prompt on the wire", async () => {
     script("observer", recording(GOOD), DONE);
@@ -117,13 +118,14 @@ describe("the observer", () => {
     });
   });
 
-  it("keeps nothing of a run that is aborted", async () => {
-    const controller = new AbortController();
+  it("tells nothing of a run that is unsubscribed from", async () => {
     script("observer", recording(GOOD), { kind: "hang" });
-    const running = observe(chunk(), { signal: controller.signal });
+    const told = vi.fn();
+    const running = runObserver(chunk(), accessTo(model.url), limitsOf()).subscribe(told);
     await vi.waitFor(() => expect(model.requests).toHaveLength(2));
-    controller.abort();
-    expect(await running).toMatchObject({ outcome: "aborted", records: [] });
+    running.unsubscribe();
+    await vi.waitFor(() => expect(model.requests[1]?.aborted).toBe(true));
+    expect(told).not.toHaveBeenCalled();
   });
 
   it("shows prior memory, the newest of it when it is much, and the chunk in whole", async () => {
@@ -135,7 +137,7 @@ describe("the observer", () => {
       reflectionOf(`Something holds, number ${n}.`),
     );
     const input = chunk({ priorObservations, priorReflections });
-    await runObserver(input, accessTo(model.url, { contextWindow: 16_000 }), limitsOf());
+    await firstValueFrom(runObserver(input, accessTo(model.url, { contextWindow: 16_000 }), limitsOf()));
     const prompt = userText(model.requests[0]?.body ?? { model: "", messages: [] });
     expect(prompt).toContain(input.chunk);
     expect(prompt).toContain("It is 2026-01-15 15:00.");
@@ -165,7 +167,9 @@ const NARROW = { contextWindow: 6000 };
 
 describe("the reflector", () => {
   const reflect = (input = pool(), changes = {}, modelChanges = {}, reflected = 0) =>
-    runReflector({ ...input, reflected }, accessTo(model.url, modelChanges), limitsOf(changes));
+    firstValueFrom(
+      runReflector({ ...input, reflected }, accessTo(model.url, modelChanges), limitsOf(changes)),
+    );
 
   it("records reflections on the pool, with its system prompt and the coverage in sight", async () => {
     script(
@@ -284,18 +288,19 @@ describe("the reflector", () => {
     });
   });
 
-  it("starts no further slice once it is aborted", async () => {
-    const controller = new AbortController();
+  it("starts no further slice once it is unsubscribed from", async () => {
+    const told = vi.fn();
     model.use({
       reflector: () => {
-        controller.abort();
+        running.unsubscribe();
         return DONE;
       },
     });
-    expect(await reflect(pool(), { signal: controller.signal }, NARROW)).toMatchObject({
-      outcome: "aborted",
-    });
+    const input = { ...pool(), reflected: 0 };
+    const running = runReflector(input, accessTo(model.url, NARROW), limitsOf()).subscribe(told);
+    await vi.waitFor(() => expect(model.requests[0]?.aborted).toBe(true));
     expect(model.requests).toHaveLength(1);
+    expect(told).not.toHaveBeenCalled();
   });
 });
 
@@ -309,7 +314,7 @@ describe("the dropper", () => {
     ...changes,
   });
   const drop = (changes: Partial<DropperInput> = {}, modelChanges = {}) =>
-    runDropper(input(changes), accessTo(model.url, modelChanges), limitsOf());
+    firstValueFrom(runDropper(input(changes), accessTo(model.url, modelChanges), limitsOf()));
 
   it("drops ids, with its system prompt, and shows relevance, size, age and coverage of each", async () => {
     script("dropper", dropping(...IDS.slice(0, 2)), DONE);

@@ -10,7 +10,6 @@ import {
   clocksOfSession,
   emptySession,
   extendSession,
-  firstUnobserved,
   hasUnreflectedCoverage,
   sessionOf,
 } from "../../../src/reducers/session.ts";
@@ -235,25 +234,6 @@ describe("the clocks", () => {
       compact: 400,
       sinceCompaction: 400,
     });
-  });
-});
-
-describe("the next observer run", () => {
-  const session = fold(observed("o1", "e0"), say("e9"));
-
-  it("reads from behind the coverage, an empty range with it while both fit", () => {
-    expect(firstUnobserved(session, 1000, null)).toBe(1);
-    expect(firstUnobserved(session, 400, "e2")).toBe(1);
-  });
-
-  it("reads behind an empty range that would not fit", () => {
-    expect(firstUnobserved(session, 399, "e2")).toBe(3);
-    expect(firstUnobserved(session, 399, "gone")).toBe(1);
-    expect(firstUnobserved(session, 10, "e0")).toBe(1);
-  });
-
-  it("has nothing to read when all is covered", () => {
-    expect(firstUnobserved(fold(observed("o1", "e3")), 1000, null)).toBe(-1);
   });
 });
 

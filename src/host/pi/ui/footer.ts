@@ -1,4 +1,15 @@
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
+import {
+  asyncScheduler,
+  distinctUntilChanged,
+  filter,
+  finalize,
+  ignoreElements,
+  map,
+  tap,
+  throttleTime,
+} from "rxjs";
+import { type Effect, quietly } from "../../../effects/effect.ts";
 import type { LanesSnapshot } from "../../../machines/lanes/lanes.ts";
 import type { EngineState } from "../../../reducers/engine/engine-state.ts";
 import { LANES, type LaneName } from "../../../reducers/engine/lane-names.ts";
@@ -79,27 +90,26 @@ function activityOf(states: LanesSnapshot["states"], passive: boolean, paint: Pa
   return passive ? paint("dim", "passive") : "";
 }
 
-export interface Footer {
-  /** Shows how things stand; does nothing when that reads the same as before. */
-  update(state: EngineState, states: LanesSnapshot["states"]): void;
-  clear(): void;
-}
+/** A terminal is painted this often at most, in milliseconds. */
+const PAINT_EVERY_MS = 50;
 
-/** Our line in Pi's footer. `isOpen` turns false when `ctx` must not be touched any more. */
-export function createFooter(ctx: ExtensionContext, isOpen: () => boolean): Footer {
-  let shown: string | undefined;
-
-  function show(text: string | undefined): void {
-    if (text === shown || !isOpen() || !ctx.hasUI) return;
-    shown = text;
-    ctx.ui.setStatus(FOOTER_KEY, text);
-  }
-
-  return {
-    update: (state, states) => {
-      if (ctx.hasUI) show(footerText(state, states, paintOf(ctx)));
-    },
-    clear: () => show(undefined),
+/** Our line in Pi's footer: the clocks as a stream, painted where they read differently, and gone with the session. */
+export function footer(ctx: ExtensionContext): Effect {
+  return (steps$, session) => {
+    const paint = (text: string | undefined) => {
+      if (session.isOpen() && ctx.hasUI) ctx.ui.setStatus(FOOTER_KEY, text);
+    };
+    const texts$ = steps$.pipe(
+      throttleTime(PAINT_EVERY_MS, asyncScheduler, { leading: true, trailing: true }),
+      filter(() => session.isOpen() && ctx.hasUI),
+      map(({ state, snapshot }) => footerText(state, snapshot.states, paintOf(ctx))),
+      distinctUntilChanged(),
+    );
+    return texts$.pipe(
+      tap(quietly(paint)),
+      finalize(() => quietly(paint)(undefined)),
+      ignoreElements(),
+    );
   };
 }
 

@@ -1,6 +1,7 @@
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
-import type { Observable } from "rxjs";
+import { endWith, filter, ignoreElements, interval, merge, type Observable, takeUntil } from "rxjs";
 import type { Engine, Step } from "../../../machines/engine.ts";
+import type { LaneStates } from "../../../machines/lanes/inputs.ts";
 import { isAnyLaneRunning } from "../../words.ts";
 import { paintOf } from "./footer.ts";
 import { lanesLines } from "./lanes-overlay-text.ts";
@@ -18,7 +19,6 @@ export interface LanesOverlayOptions {
   tui: PiTui;
 }
 
-/** Event time goes on between events: a lane that backs off or runs shows seconds. */
 const TICK_MS = 1000;
 
 /** Opens the lanes over Pi's transcript, live until the user closes them (Esc or q) or the session ends. */
@@ -35,12 +35,12 @@ export async function openLanesOverlay(
     (tui, theme, keybindings, done) => {
       const close = () => done(undefined);
       const redraw = () => tui.requestRender();
-      const steps = steps$.subscribe({ next: redraw, complete: close, error: close });
-      const ticking = setInterval(() => {
-        const { states } = engine.snapshot;
-        if (isAnyLaneRunning(states) || Object.values(states).includes("backingOff")) redraw();
-      }, TICK_MS);
-      ticking.unref();
+      // Event time goes on between events: a lane that backs off or runs shows seconds.
+      const ticks$ = interval(TICK_MS).pipe(
+        takeUntil(steps$.pipe(ignoreElements(), endWith(true))),
+        filter(() => isCounting(engine.snapshot.states)),
+      );
+      const drawing = merge(steps$, ticks$).subscribe({ next: redraw, complete: close, error: close });
 
       function render(width: number): string[] {
         const inner = Math.max(20, width - 4);
@@ -72,11 +72,14 @@ export async function openLanesOverlay(
           if (keybindings.matches(data, "tui.select.cancel") || matchesKey(data, "q")) close();
         },
         dispose() {
-          clearInterval(ticking);
-          steps.unsubscribe();
+          drawing.unsubscribe();
         },
       };
     },
     { overlay: true, overlayOptions: { width: "90%", minWidth: 60, maxHeight: "90%", anchor: "center" } },
   );
+}
+
+function isCounting(states: LaneStates): boolean {
+  return isAnyLaneRunning(states) || Object.values(states).includes("backingOff");
 }

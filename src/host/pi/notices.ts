@@ -1,16 +1,43 @@
-import type { Command } from "../machines/commands.ts";
-import type { EngineEvent } from "../reducers/engine/events.ts";
+import { type Effect, watching } from "../../effects/effect.ts";
+import type { Command } from "../../machines/commands.ts";
+import type { EngineEvent } from "../../reducers/engine/events.ts";
+import type { RunDemands } from "./run-demand.ts";
 
 export interface Notice {
   message: string;
   level: "info" | "warning";
 }
 
+export interface NoticesOptions {
+  /** Whether routine results are told, too */
+  tellsRecorded: boolean;
+  /** The runs that the user asked for: their results are told whatever the settings say. */
+  demands: RunDemands;
+  /** Shows a notice in any of Pi's modes. */
+  show: (notice: Notice) => void;
+}
+
+/** Tells the user what the lanes want told. */
+export function notices({ tellsRecorded, demands, show }: NoticesOptions): Effect {
+  return (steps$, session) =>
+    watching((step) => {
+      const demanded = demands.resultOf(step);
+      if (demanded) {
+        show(demanded);
+        return;
+      }
+      for (const command of step.commands) {
+        const notice = command.type === "notify" && noticeFor(command, step.event, tellsRecorded);
+        if (notice) session.notify(notice.message, notice.level);
+      }
+    })(steps$, session);
+}
+
 /**
  * The words for a lane's `notify` command, from the result event that caused it; of what was recorded nothing unless
  * `tellsRecorded`.
  */
-export function noticeFor(
+function noticeFor(
   command: Extract<Command, { type: "notify" }>,
   event: EngineEvent,
   tellsRecorded: boolean,

@@ -3,6 +3,7 @@ import {
   type AssistantMessageEventStream,
   createAssistantMessageEventStream,
 } from "@earendil-works/pi-ai";
+import { firstValueFrom } from "rxjs";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
   type Answer,
@@ -14,13 +15,8 @@ import {
   systemText,
   userText,
 } from "../../../demo/scripted-model.ts";
-import {
-  type ModelAccess,
-  outputBudget,
-  runWorker,
-  type WorkerReport,
-  type WorkerTool,
-} from "../../../src/effects/workers/worker-loop.ts";
+import { runWorker, type WorkerReport } from "../../../src/effects/workers/conversation.ts";
+import { type ModelAccess, outputBudget, type WorkerTool } from "../../../src/effects/workers/request.ts";
 import { accessTo, limitsOf, modelAt } from "./model-access.ts";
 
 const SYSTEM = "You are the worker under test.";
@@ -58,8 +54,19 @@ function replies(...list: Reply[]): void {
 }
 
 function run(changes: Parameters<typeof limitsOf>[0] = {}): Promise<WorkerReport> {
+  return firstValueFrom(run$(changes));
+}
+
+/** The same, still to be subscribed to. */
+function run$(changes: Parameters<typeof limitsOf>[0] = {}) {
   return runWorker({ systemPrompt: SYSTEM, userPrompt: USER, tool }, accessTo(model.url), limitsOf(changes));
 }
+
+/** For a run of which nothing may be heard any more. */
+const NOBODY = {
+  next: () => expect.unreachable("a run that was unsubscribed from told how it ended"),
+  error: () => expect.unreachable("a run errored"),
+};
 
 async function until(holds: () => boolean): Promise<void> {
   await vi.waitFor(() => expect(holds()).toBe(true), { timeout: 5000, interval: 5 });
@@ -124,10 +131,12 @@ describe("the end of a run", () => {
       toolCalls: [{ name: "record_observations", arguments: { text: "one more of the words ".repeat(150) } }],
     };
     replies(long);
-    const report = await runWorker(
-      { systemPrompt: SYSTEM, userPrompt: USER, tool },
-      accessTo(model.url, { contextWindow: 4000 }),
-      limitsOf({ maxTokens: 1000 }),
+    const report = await firstValueFrom(
+      runWorker(
+        { systemPrompt: SYSTEM, userPrompt: USER, tool },
+        accessTo(model.url, { contextWindow: 4000 }),
+        limitsOf({ maxTokens: 1000 }),
+      ),
     );
     expect(report).toMatchObject({ outcome: "completed", capped: true });
     expect(calls).toHaveLength(report.turns);
@@ -267,32 +276,19 @@ describe("a run that is stopped", () => {
     await until(() => model.requests[0]?.aborted === true);
   });
 
-  it("ends at once when it is aborted in mid-stream, and no tool runs afterwards", async () => {
+  it("aborts its request when it is unsubscribed from in mid-stream, and no tool runs afterwards", async () => {
     replies({ kind: "hang", afterText: "Let me think" });
-    const controller = new AbortController();
-    const running = run({ signal: controller.signal });
+    const running = run$().subscribe(NOBODY);
     await until(() => model.requests.length === 1);
-    controller.abort();
-    const report = await running;
-    expect(report).toMatchObject({ outcome: "aborted", requests: 1 });
-    expect(report.failure).toBeUndefined();
+    running.unsubscribe();
     await until(() => model.requests[0]?.aborted === true);
     expect(calls).toEqual([]);
   });
 
-  it("makes no request when it is aborted before it starts", async () => {
-    expect(await run({ signal: AbortSignal.abort() })).toMatchObject({ outcome: "aborted", requests: 0 });
+  it("makes no request before it is subscribed to", async () => {
+    run$();
+    await new Promise((resolve) => setTimeout(resolve, 20));
     expect(model.requests).toEqual([]);
-  });
-
-  it("ends at once when it is aborted while it waits to retry", async () => {
-    replies(FAULTS.unavailable());
-    const controller = new AbortController();
-    const running = run({ signal: controller.signal, retryAfterMs: 60_000 });
-    await until(() => model.requests[0]?.answered === true);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    controller.abort();
-    expect(await running).toMatchObject({ outcome: "aborted", requests: 1 });
   });
 });
 
@@ -328,6 +324,10 @@ describe("a provider that keeps no rules", () => {
   }
 
   function runWith(stream: ModelAccess["stream"], changes: Parameters<typeof limitsOf>[0] = {}) {
+    return firstValueFrom(runWith$(stream, changes));
+  }
+
+  function runWith$(stream: ModelAccess["stream"], changes: Parameters<typeof limitsOf>[0] = {}) {
     return runWorker({ systemPrompt: SYSTEM, userPrompt: USER, tool }, accessBy(stream), limitsOf(changes));
   }
 
@@ -443,33 +443,38 @@ describe("a provider that keeps no rules", () => {
     expect(third - second).toBeLessThanOrEqual(6000);
   });
 
-  it("leaves no timer and no listener behind, however the run ends", async () => {
-    const controller = new AbortController();
-    const removed = vi.spyOn(controller.signal, "removeEventListener");
-    const added = vi.spyOn(controller.signal, "addEventListener");
-    const busy = (): never => {
+  it("leaves no timer behind, and aborts what it asked, however the run ends", async () => {
+    const signals: (AbortSignal | undefined)[] = [];
+    const busy: ModelAccess["stream"] = (_context, { signal }) => {
+      signals.push(signal);
       throw new Error("503 busy");
     };
-    await runWith(
-      () => {
-        const stream = createAssistantMessageEventStream();
-        stream.end({ ...REPLY, content: [{ type: "text", text: "done" }], stopReason: "stop" });
-        return stream;
-      },
-      { signal: controller.signal },
-    );
+    const done = runWith((_context, { signal }) => {
+      signals.push(signal);
+      const stream = createAssistantMessageEventStream();
+      stream.end({ ...REPLY, content: [{ type: "text", text: "done" }], stopReason: "stop" });
+      return stream;
+    });
+    expect(await done).toMatchObject({ outcome: "completed" });
     expect(vi.getTimerCount()).toBe(0);
-    expect(removed).toHaveBeenCalledTimes(added.mock.calls.length);
 
     const timedOut = runWith(busy, { timeoutMs: 100, retryAfterMs: 60_000 });
     await vi.advanceTimersByTimeAsync(100);
     expect(await timedOut).toMatchObject({ failure: { kind: "timeout" } });
     expect(vi.getTimerCount()).toBe(0);
 
-    const aborted = runWith(busy, { signal: controller.signal, retryAfterMs: 60_000 });
+    const waiting = runWith$(busy, { retryAfterMs: 60_000 }).subscribe(NOBODY);
     await vi.advanceTimersByTimeAsync(100);
-    controller.abort();
-    expect(await aborted).toMatchObject({ outcome: "aborted" });
+    waiting.unsubscribe();
+    expect(vi.getTimerCount()).toBe(0);
+
+    const hanging = runWith$((_context, { signal }) => {
+      signals.push(signal);
+      return createAssistantMessageEventStream();
+    }).subscribe(NOBODY);
+    await vi.advanceTimersByTimeAsync(100);
+    hanging.unsubscribe();
+    expect(signals.map((signal) => signal?.aborted)).toEqual([true, true, true, true]);
     expect(vi.getTimerCount()).toBe(0);
   });
 

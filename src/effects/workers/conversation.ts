@@ -1,0 +1,194 @@
+import type { AssistantMessage, Message, ToolCall } from "@earendil-works/pi-ai";
+import { catchError, defer, EMPTY, expand, filter, map, type Observable, of, take, timeout } from "rxjs";
+import { addUsage, noUsage } from "../../reducers/engine/engine-state.ts";
+import type { Usage } from "../../reducers/engine/events.ts";
+import { estimateTextTokens } from "../../reducers/entries/tokens.ts";
+import { failureFrom, type WorkerFailure } from "./failure.ts";
+import { fixedTokens, windowOf } from "./prompt-room.ts";
+import { replyTo, usageOf, wordsOf } from "./reply.ts";
+import type { ModelAccess, ToolAnswer, WorkerLimits, WorkerRequest, WorkerTool } from "./request.ts";
+
+/** How a run ended, and what it took. */
+export interface WorkerReport {
+  outcome: "completed" | "failed";
+  failure?: WorkerFailure;
+  /** Answered requests */
+  turns: number;
+  /** All requests, retries included */
+  requests: number;
+  /** Of all replies, also of those that tell of a failure */
+  usage: Usage;
+  /** Tokens of the request made last, as far as they are known, with the output that it allowed */
+  asked: number;
+  /** The model would have gone on, but had had its turns, or had filled its window. */
+  capped: boolean;
+}
+
+export type End = Pick<WorkerReport, "outcome" | "failure">;
+
+/** What a run takes, counted while it goes. */
+export type Tally = Omit<WorkerReport, keyof End>;
+
+export function newTally(): Tally {
+  return { turns: 0, requests: 0, usage: noUsage(), asked: 0, capped: false };
+}
+
+export const COMPLETED: End = { outcome: "completed" };
+
+/**
+ * Runs one worker: asks the model, answers its tool calls, and goes on until it replies without one, has had `maxTurns`
+ * turns, or has no room in its window for another reply; the last two are no failure. A loop of our own on purpose: it is
+ * short, and the options of Pi's loop have changed in ways that left workers without prompt and without cap.
+ *
+ * Emits one report and never errors; it comes by the deadline even if the provider ignores that its request was aborted. A
+ * run that did not complete has failed as a whole: what its tool accepted must not be used. Unsubscribing aborts the run.
+ */
+export function runWorker(
+  request: WorkerRequest,
+  access: ModelAccess,
+  limits: WorkerLimits,
+): Observable<WorkerReport> {
+  return reportOf((tally) => converse(request, access, limits, tally), limits);
+}
+
+/** What a run comes to, by its deadline. */
+export function reportOf(
+  run: (tally: Tally) => Observable<End>,
+  { timeoutMs }: WorkerLimits,
+): Observable<WorkerReport> {
+  return defer(() => {
+    const tally = newTally();
+    return run(tally).pipe(
+      timeout({
+        first: Math.min(timeoutMs, LONGEST_TIMER_MS),
+        with: () => of(failed(timeoutFailure(timeoutMs))),
+      }),
+      catchError((error: unknown) => of(failed(failureFrom(wordsOf(error))))),
+      map((end) => ({ ...tally, ...end })),
+    );
+  });
+}
+
+/** A longer timer would fire at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+function timeoutFailure(timeoutMs: number): WorkerFailure {
+  const time = timeoutMs < 1000 ? `${Math.round(timeoutMs)} ms` : `${Math.round(timeoutMs / 1000)} s`;
+  return { kind: "timeout", message: `no result within ${time}` };
+}
+
+/** A conversation between two requests, or at its end. */
+interface Conversation {
+  messages: readonly Message[];
+  /** Estimated tokens of all of it, prompt and tool included */
+  tokens: number;
+  turns: number;
+  end?: End;
+}
+
+/** The same without a deadline: emits how the conversation ended, once. What it takes is added to the tally. */
+export function converse(
+  { systemPrompt, userPrompt, tool }: WorkerRequest,
+  access: ModelAccess,
+  limits: WorkerLimits,
+  tally: Tally,
+): Observable<End> {
+  const tools = [{ name: tool.name, description: tool.description, parameters: tool.parameters }];
+  const meter = {
+    requested: () => {
+      tally.requests++;
+    },
+    used: (usage: Usage) => {
+      tally.usage = addUsage(tally.usage, usage);
+    },
+  };
+
+  function turn(before: Conversation): Observable<Conversation> {
+    tally.asked = before.tokens + limits.maxTokens;
+    const context = { systemPrompt, messages: [...before.messages], tools };
+    return replyTo(context, access, limits, meter).pipe(map((reply) => after(before, reply)));
+  }
+
+  function after({ messages, tokens, turns }: Conversation, reply: AssistantMessage): Conversation {
+    tally.turns++;
+    const results = callsIn(reply).map((call) => toolResult(call, answerTo(call, tool)));
+    const next: Conversation = {
+      messages: [...messages, reply, ...results],
+      tokens: tokensThrough(reply, tokens) + estimateTextTokens(JSON.stringify(results)),
+      turns: turns + 1,
+    };
+    const end = endAt(reply, next.turns);
+    if (end) return { ...next, end };
+    if (next.turns < limits.maxTurns && next.tokens + limits.maxTokens <= windowOf(access.model)) return next;
+    tally.capped = true;
+    return { ...next, end: COMPLETED };
+  }
+
+  const start: Conversation = {
+    messages: [{ role: "user", content: userPrompt, timestamp: Date.now() }],
+    tokens: fixedTokens(systemPrompt, tool) + estimateTextTokens(userPrompt),
+    turns: 0,
+  };
+  return defer(() => turn(start)).pipe(
+    expand((conversation) => (conversation.end ? EMPTY : turn(conversation))),
+    map(({ end }) => end),
+    filter((end) => end !== undefined),
+    take(1),
+  );
+}
+
+/** How a reply ends the conversation, if it does. */
+function endAt(reply: AssistantMessage, turns: number): End | undefined {
+  if (reply.stopReason === "length") {
+    return failed({ kind: "cut-off", message: "the model's output was cut off by its limit" });
+  }
+  if (callsIn(reply).length > 0) return undefined;
+  // Servers that truncate too long a prompt without a word answer with nothing; no model that was told to say "done" means
+  // that as an answer. After its records a model may well be silent.
+  const isSilent = turns === 1 && !reply.content.some(saysSomething);
+  return isSilent ? failed({ kind: "bad-response", message: "the model's reply was empty" }) : COMPLETED;
+}
+
+function failed(failure: WorkerFailure): End {
+  return { outcome: "failed", failure };
+}
+
+/** A reply that was cut off calls nothing: its last call may lack half of its arguments. */
+function callsIn({ content, stopReason }: AssistantMessage): ToolCall[] {
+  return stopReason === "length" ? [] : content.filter((block) => block.type === "toolCall");
+}
+
+/** Tokens of a conversation up to and with a reply: the provider's own count, or an estimate where it gives none. */
+function tokensThrough(reply: AssistantMessage, before: number): number {
+  const { input, output, cacheRead, cacheWrite } = usageOf(reply);
+  const counted = input + output + cacheRead + cacheWrite;
+  return counted > 0 ? counted : before + estimateTextTokens(JSON.stringify(reply.content));
+}
+
+function saysSomething(block: AssistantMessage["content"][number]): boolean {
+  if (block.type === "text") return block.text.trim() !== "";
+  return block.type === "thinking" ? block.thinking.trim() !== "" : true;
+}
+
+function answerTo(call: ToolCall, tool: WorkerTool): ToolAnswer {
+  if (call.name !== tool.name) {
+    return { text: `There is no tool ${call.name}; the only one is ${tool.name}.`, isError: true };
+  }
+  return tool.accept(call.argumentsError === undefined ? call.arguments : textSent(call.argumentsError));
+}
+
+/** Arguments that are no JSON object reach us in words about them; what the model sent is at their end. */
+function textSent(argumentsError: string): string {
+  return /\n\nReceived arguments:\n([\s\S]*)$/.exec(argumentsError)?.[1] ?? argumentsError;
+}
+
+function toolResult({ id, name }: ToolCall, { text, isError }: ToolAnswer): Message {
+  return {
+    role: "toolResult",
+    toolCallId: id,
+    toolName: name,
+    content: [{ type: "text", text }],
+    isError,
+    timestamp: Date.now(),
+  };
+}

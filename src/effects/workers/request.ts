@@ -1,0 +1,53 @@
+import type {
+  Api,
+  AssistantMessageEventStream,
+  Context,
+  Model,
+  SimpleStreamOptions,
+} from "@earendil-works/pi-ai";
+
+/** The only way to a model: Pi's registry resolves credentials, headers and custom providers behind `stream`. */
+export interface ModelAccess {
+  model: Model<Api>;
+  stream(context: Context, options: SimpleStreamOptions): AssistantMessageEventStream;
+}
+
+/** What a tool tells the model. */
+export interface ToolAnswer {
+  text: string;
+  isError: boolean;
+}
+
+/** A tool that a worker may call. `accept` judges the arguments and answers in words for the model. */
+export interface WorkerTool {
+  name: string;
+  description: string;
+  /** JSON schema of the arguments */
+  parameters: object;
+  accept(args: unknown): ToolAnswer;
+}
+
+/** What a worker is asked. */
+export interface WorkerRequest {
+  systemPrompt: string;
+  userPrompt: string;
+  tool: WorkerTool;
+}
+
+export interface WorkerLimits {
+  /** Replies that the run may have; a request that is tried again before it is answered is one turn */
+  maxTurns: number;
+  /** Output tokens per request */
+  maxTokens: number;
+  /** Milliseconds until the run counts as failed */
+  timeoutMs: number;
+  /** Milliseconds before the first retry at least; tests make it short */
+  retryAfterMs?: number;
+}
+
+const LARGEST_OUTPUT = 8192;
+
+/** Output tokens to ask for: the model's own limit, at most 8192 unless the settings say otherwise. */
+export function outputBudget(model: Model<Api>, agentMaxTokens: number | undefined): number {
+  return agentMaxTokens ?? Math.min(model.maxTokens > 0 ? model.maxTokens : LARGEST_OUTPUT, LARGEST_OUTPUT);
+}

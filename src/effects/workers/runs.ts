@@ -1,0 +1,122 @@
+import { catchError, defer, filter, map, merge, mergeMap, Observable, of, take } from "rxjs";
+import type { Command } from "../../machines/commands.ts";
+import { type Branch, isSourceAt, NOWHERE, positionOf } from "../../reducers/branch.ts";
+import type { Unstamped } from "../../reducers/engine/events.ts";
+import type { SessionState } from "../../reducers/session.ts";
+import { commandsOf, type Effect } from "../effect.ts";
+import type { LiveSession } from "../live-session.ts";
+import { JOBS, type LedgerEntry, NOTHING_DONE, type RunEnd } from "./jobs.ts";
+import { createLearntWindows, type LearntWindows } from "./learnt-windows.ts";
+import { wordsOf } from "./reply.ts";
+
+type StartRun = Extract<Command, { type: "startRun" }>;
+
+/**
+ * Carries out `startRun` and `abortRun`: each start is answered by exactly one `run.finished`. An abort unsubscribes from the
+ * run, and so does the end of the session; what the request does afterwards concerns nobody.
+ */
+export const workerRuns: Effect = (steps$, session) => {
+  const windows = createLearntWindows();
+  const commands$ = commandsOf(steps$);
+  return commands$.pipe(
+    filter((command) => command.type === "startRun"),
+    mergeMap((command) => {
+      const aborted$ = commands$.pipe(
+        filter(({ type, runId }) => type === "abortRun" && runId === command.runId),
+        map((): RunEnd => ({ ...NOTHING_DONE, outcome: "aborted" })),
+      );
+      const startedAt = session.now();
+      return merge(runOf(command, session, windows), aborted$).pipe(
+        take(1),
+        map((end) => finished(command, end, session.now() - startedAt)),
+      );
+    }),
+  );
+};
+
+function finished({ runId, worker }: StartRun, end: RunEnd, durationMs: number): Unstamped {
+  const { entry: _, asked: __, ...facts } = end;
+  return { type: "run.finished", runId, worker, durationMs, ...facts };
+}
+
+/** One run, from its start to its records' being appended. */
+function runOf(command: StartRun, session: LiveSession, windows: LearntWindows): Observable<RunEnd> {
+  const run$ = defer(() => {
+    const read = session.state().session;
+    return jobOf(command, session, windows).pipe(map((end) => appended(session, end, read)));
+  });
+  // A tick later: the hook that a run starts from must not wait for its prompt to be built.
+  return nextTick.pipe(
+    mergeMap(() => run$),
+    catchError((error: unknown) => of(failedEnd(error))),
+  );
+}
+
+const nextTick = new Observable<void>((subscriber) => {
+  const tick = setImmediate(() => {
+    subscriber.next();
+    subscriber.complete();
+  });
+  return () => clearImmediate(tick);
+});
+
+function jobOf(command: StartRun, session: LiveSession, windows: LearntWindows): Observable<RunEnd> {
+  const choice = session.workerModel();
+  if ("problem" in choice) {
+    return of({ ...NOTHING_DONE, outcome: "failed", failure: { kind: "no-model", message: choice.problem } });
+  }
+  const access = windows.within(choice.access);
+  return JOBS[command.worker](session, command, access).pipe(
+    map((end) => {
+      if (end.failure?.kind === "prompt-too-long") windows.refused(access.model, end.asked ?? 0);
+      return end;
+    }),
+  );
+}
+
+/** Writes what a run recorded, unless the branch that it read, which is `read`'s, has been left meanwhile. */
+function appended(session: LiveSession, end: RunEnd, read: SessionState): RunEnd {
+  if (end.coversUpToId === null || end.outcome === "failed") return end;
+  try {
+    session.sync();
+    const now = session.state().session;
+    const isStale =
+      positionOf(now.branch, end.coversUpToId) === NOWHERE || (end.entry && !holdsOn(now, end.entry, read));
+    if (isStale) return { ...end, outcome: "stale", records: 0 };
+    if (end.entry) session.append(end.entry.customType, end.entry.data);
+    return end;
+  } catch (error) {
+    return { ...end, ...failedEnd(error), usage: end.usage, requests: end.requests };
+  }
+}
+
+/**
+ * Whether a branch that has the entry's watermark also has what the entry goes on from: for observations the same watermark
+ * before them and nothing to observe that was omitted where they were made, or it would never be observed; for the
+ * others the observations that they rest on.
+ */
+function holdsOn({ branch, ledger }: SessionState, { data }: LedgerEntry, read: SessionState): boolean {
+  const { observe } = ledger.watermarks;
+  const before = read.ledger.watermarks.observe;
+  if ("observations" in data) {
+    return observe === before && !standsAnew(branch, read.branch, before, data.coversUpToId);
+  }
+  const ids =
+    "reflections" in data
+      ? data.reflections.flatMap(({ supportingObservationIds }) => supportingObservationIds)
+      : data.observationIds;
+  return observe >= before && ids.every((id) => ledger.observations.has(id));
+}
+
+/** Whether an entry after `watermark` is a source on one branch and was none on the other, to which it is common. */
+function standsAnew(branch: Branch, before: Branch, watermark: number, coversUpToId: string): boolean {
+  const through = positionOf(branch, coversUpToId);
+  for (let at = watermark + 1; at <= through; at++) {
+    if (isSourceAt(branch, at) && !isSourceAt(before, at)) return true;
+  }
+  return false;
+}
+
+function failedEnd(error: unknown): RunEnd {
+  return { ...NOTHING_DONE, outcome: "failed", failure: { kind: "other", message: wordsOf(error) } };
+}
