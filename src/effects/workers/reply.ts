@@ -49,7 +49,8 @@ export function replyTo(
 function messageOf(open: (signal: AbortSignal) => AssistantMessageEventStream): Observable<AssistantMessage> {
   return new Observable((subscriber) => {
     const controller = new AbortController();
-    lastOf(open(controller.signal)).then(
+    const read = async () => lastOf(open(controller.signal));
+    read().then(
       (message) => {
         subscriber.next(message);
         subscriber.complete();

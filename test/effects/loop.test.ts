@@ -1,0 +1,115 @@
+import { mergeMap, NEVER, Observable, of, Subject, timer } from "rxjs";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { commandsOf, type Effect, watching } from "../../src/effects/effect.ts";
+import type { LiveSession } from "../../src/effects/live-session.ts";
+import { runLoop } from "../../src/effects/loop.ts";
+import { createEngine, type Step } from "../../src/machines/engine.ts";
+import type { EngineEvent, Unstamped } from "../../src/reducers/engine/events.ts";
+import { DEFAULT_SETTINGS } from "../../src/reducers/settings.ts";
+import { fact, finished } from "../support/schedule.ts";
+
+const OPENED: Unstamped = {
+  type: "session.opened",
+  reason: "startup",
+  sessionId: "s",
+  settings: { ...DEFAULT_SETTINGS, observeAfterTokens: 10 },
+  branch: [fact("e1", 20)],
+};
+const TURN: Unstamped = { type: "turn.ended" };
+
+function started(...effects: Effect[]) {
+  const piEvents$ = new Subject<Unstamped>();
+  const closed$ = new Subject<void>();
+  const steps: Step[] = [];
+  const failures: unknown[] = [];
+  const completed = vi.fn();
+  const steps$ = runLoop({
+    engine: createEngine(),
+    piEvents$,
+    closed$,
+    session: { now: () => Date.now() } as LiveSession,
+    effects: [watching((step) => steps.push(step)), ...effects],
+    onFailure: (error) => failures.push(error),
+  });
+  steps$.subscribe({ complete: completed });
+  const types = () => steps.map(({ event }) => event.type);
+  return { piEvents$, closed$, steps, steps$, types, failures, completed };
+}
+
+/** An effect that answers each run at once. */
+const answering: Effect = (steps$) =>
+  commandsOf(steps$).pipe(
+    mergeMap((command) =>
+      command.type === "startRun" ? of(finished(command.runId, command.worker, "empty", "e1")) : [],
+    ),
+  );
+
+describe("the loop", () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it("has taken an event's step when it has been put in, and numbers the events", () => {
+    const { piEvents$, steps, types } = started();
+    piEvents$.next(OPENED);
+    expect(types()).toEqual(["session.opened"]);
+    piEvents$.next(TURN);
+    expect(steps.map(({ event }) => event.seq)).toEqual([1, 2]);
+  });
+
+  it("takes an effect's answer after the step that it answers, which every effect has seen by then", () => {
+    const seen: string[] = [];
+    const last = watching(({ event }) => seen.push(event.type));
+    const { piEvents$, types } = started(answering, last);
+    piEvents$.next(OPENED);
+    piEvents$.next(TURN);
+    expect(types()).toEqual(["session.opened", "turn.ended", "run.finished"]);
+    expect(seen).toEqual(types());
+  });
+
+  it("ends everything that is under way when the session is closed: no answer, no timer, no request", async () => {
+    const cancelled = vi.fn();
+    const request: Effect = (steps$) =>
+      commandsOf(steps$).pipe(mergeMap(() => new Observable<Unstamped>(() => cancelled)));
+    const late: Effect = (steps$) => steps$.pipe(mergeMap(() => timer(1000).pipe(mergeMap(() => of(TURN)))));
+    const { piEvents$, closed$, steps, completed } = started(request, late);
+    piEvents$.next(OPENED);
+    piEvents$.next(TURN);
+    expect(vi.getTimerCount()).toBeGreaterThan(0);
+    closed$.next();
+    expect(cancelled).toHaveBeenCalledOnce();
+    expect(completed).toHaveBeenCalledOnce();
+    expect(vi.getTimerCount()).toBe(0);
+    await vi.advanceTimersByTimeAsync(5000);
+    piEvents$.next(TURN);
+    expect(steps).toHaveLength(2);
+  });
+
+  it("tells once of an engine that cannot go on, and ends everything then, too", () => {
+    const cancelled = vi.fn();
+    const request: Effect = (steps$) =>
+      commandsOf(steps$).pipe(mergeMap(() => new Observable<Unstamped>(() => cancelled)));
+    const { piEvents$, types, failures, completed } = started(request);
+    piEvents$.next(OPENED);
+    piEvents$.next(TURN);
+    piEvents$.next({ type: "branch.extended" } as unknown as EngineEvent);
+    piEvents$.next(TURN);
+    expect(types()).toEqual(["session.opened", "turn.ended"]);
+    expect(failures).toEqual([expect.objectContaining({ message: expect.stringContaining("event 3") })]);
+    expect(cancelled).toHaveBeenCalledOnce();
+    expect(completed).toHaveBeenCalledOnce();
+  });
+
+  it("lets nobody who looks on end the session", () => {
+    const broken = watching(() => {
+      throw new Error("no screen");
+    });
+    const { piEvents$, types } = started(broken, answering, () => NEVER);
+    piEvents$.next(OPENED);
+    piEvents$.next(TURN);
+    expect(types()).toEqual(["session.opened", "turn.ended", "run.finished"]);
+  });
+});
