@@ -1,5 +1,4 @@
 import type { AnyActor, InspectionEvent } from "xstate";
-import { eventTime } from "../reducers/engine/event-time.ts";
 import type { EngineEvent } from "../reducers/engine/events.ts";
 
 /** Version of `@statelyai/inspect` whose event protocol this speaks. */
@@ -61,7 +60,7 @@ export function createInspectorFeed(): InspectorFeed {
     return {
       rootId: rootId === "" ? actor.sessionId : rootId,
       sessionId: actor.sessionId,
-      createdAt: String(cause ? eventTime(cause.at) : Date.now()),
+      createdAt: String(cause ? Date.parse(cause.at) : Date.now()),
       id: String(++count),
       _version: PROTOCOL,
       seq: cause?.seq ?? null,

@@ -1,5 +1,4 @@
 import { createReadStream, type Stats, statSync } from "node:fs";
-import type { Line } from "../../machines/recording/line.ts";
 import { UsageError } from "./io.ts";
 import { createLineSplitter } from "./line-splitter.ts";
 
@@ -14,7 +13,7 @@ export interface Input {
 }
 
 export interface LineBatch {
-  lines: Line[];
+  lines: string[];
   /** Number of the first of them, counted from 1 */
   first: number;
   /** Bytes read so far */

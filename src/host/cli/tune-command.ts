@@ -1,8 +1,7 @@
 import Table from "cli-table3";
 import { Command, InvalidArgumentError } from "commander";
 import { z } from "zod";
-import type { Line } from "../../machines/recording/line.ts";
-import { isDecision, readRecordingLine } from "../../machines/recording/recording-line.ts";
+import { parseRecordingLine } from "../../machines/recording/recording-line.ts";
 import { createReplay } from "../../machines/recording/replay.ts";
 import { createTune, gridOf, type TuneRow } from "../../machines/what-if/tune.ts";
 import { createRunStatistics, type Price, type RunStatistics } from "../../machines/what-if/workload.ts";
@@ -111,7 +110,7 @@ async function tune(io: Io, files: readonly string[], options: TuneOptions): Pro
     if (source.kind === "session") schedules.takeSession(source.session.entries);
     else {
       await eachLine(io, source, (line) => {
-        if (!isDecision(line)) schedules.takeLine(readRecordingLine(line));
+        schedules.takeLine(parseRecordingLine(line));
       });
     }
   }
@@ -147,7 +146,7 @@ async function measure(io: Io, source: ReplaySource, statistics: RunStatistics):
 async function eachLine(
   io: Io,
   source: ReplaySource & { kind: "recording" },
-  take: (line: Line) => void,
+  take: (line: string) => void,
 ): Promise<ReturnType<typeof newReading>> {
   const reading = newReading();
   for await (const batch of source.batches()) {

@@ -5,9 +5,8 @@ import { createEngine, type Engine } from "../engine.ts";
 import type { Keyframe } from "../keyframe.ts";
 import { createRecordingSimulation } from "../what-if/simulated-recording.ts";
 import { createRunStatistics } from "../what-if/workload.ts";
-import { type Line, lineOf, lineText } from "./line.ts";
 import type { RecordingLine } from "./recording.ts";
-import { isDecision, readRecordingLine } from "./recording-line.ts";
+import { parseRecordingLine } from "./recording-line.ts";
 import { createVerifier, type Verification } from "./verify.ts";
 
 /** What one event of a replay did. */
@@ -34,11 +33,8 @@ export interface ReplayReport {
 export interface Replay {
   /** Takes the next line; gives what it did when it is an event. Throws what a reducer or a machine throws. */
   take(line: RecordingLine): ReplayStep | undefined;
-  /**
-   * The same for a line as it is written, or as it stands in a piece of a file. Throws `RecordingLineError` for one that
-   * cannot be read.
-   */
-  read(line: string | Line): ReplayStep | undefined;
+  /** The same for a line as it is written. Throws `RecordingLineError` for one that cannot be read. */
+  read(line: string): ReplayStep | undefined;
   /** Says that there was a line which could not be read. */
   lostLine(): void;
   /** What was found so far */
@@ -105,12 +101,7 @@ export function createReplay(): Replay {
   return {
     take,
     report,
-    read(written) {
-      const line = typeof written === "string" ? lineOf(written) : written;
-      // Most decisions are what they should be, to the letter.
-      if (isDecision(line) && verifier.isAsWritten(lineText(line))) return undefined;
-      return take(readRecordingLine(line));
-    },
+    read: (line) => take(parseRecordingLine(line)),
     lostLine: () => verifier.lostLine(),
     end({ truncated = false } = {}) {
       verifier.end({ truncated });

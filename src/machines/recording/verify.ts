@@ -35,8 +35,6 @@ export interface Verification {
 export interface Verifier {
   event(step: Step & { number: number }): void;
   decision(line: Decision): void;
-  /** Whether a decision's line says, to the letter, what was decided last; then it is taken, else it must be read. */
-  isAsWritten(text: string): boolean;
   /** A line could not be read: it may have held the decision that is waited for. */
   lostLine(): void;
   /** Events are missing before the one that comes: from here on the lanes may stand elsewhere. */
@@ -92,15 +90,6 @@ export function createVerifier(): Verifier {
       latest[seen++ % EVENTS_SHOWN] = step;
       if (isLost) result.unverified++;
       else pending = step;
-    },
-    isAsWritten(text) {
-      if (!pending || isUnsure || result.difference) return isLost || isUnsure;
-      const { seq } = pending.event;
-      const { transitions, commands } = pending;
-      if (JSON.stringify({ type: "decision", seq, transitions, commands }) !== text) return false;
-      pending = undefined;
-      count({ transitions, commands });
-      return true;
     },
     decision({ seq, transitions, commands }) {
       if (isLost || isUnsure || result.difference) return;

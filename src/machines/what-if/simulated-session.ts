@@ -1,5 +1,4 @@
 import { NOWHERE, positionOf } from "../../reducers/branch.ts";
-import { eventTime } from "../../reducers/engine/event-time.ts";
 import type { EntryLike } from "../../reducers/entries/entry.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../reducers/settings.ts";
 import type { Step } from "../engine.ts";
@@ -91,10 +90,10 @@ function findRun(
   worker: string,
   { event, state }: Step,
 ): string | undefined {
-  const deadline = eventTime(event.at) + state.settings.workerTimeoutMs;
+  const deadline = Date.parse(event.at) + state.settings.workerTimeoutMs;
   for (let at = position; at < items.length; at++) {
     const item = items[at];
-    if (!item || eventTime(item.event.at) > deadline) return undefined;
+    if (!item || Date.parse(item.event.at) > deadline) return undefined;
     if (item.event.type !== "run.finished" || item.event.worker !== worker) continue;
     const covered = item.event.coversUpToId ?? "";
     return positionOf(state.session.branch, covered) === NOWHERE ? undefined : item.resultOf;

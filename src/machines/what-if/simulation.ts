@@ -1,6 +1,5 @@
 import { NOWHERE, positionOf } from "../../reducers/branch.ts";
 import { noUsage } from "../../reducers/engine/engine-state.ts";
-import { eventTime } from "../../reducers/engine/event-time.ts";
 import { type EngineEvent, EVENT_VERSION, type Unstamped } from "../../reducers/engine/events.ts";
 import type { Worker } from "../../reducers/engine/lane-names.ts";
 import type { EntryFact } from "../../reducers/entries/entry-fact.ts";
@@ -217,7 +216,7 @@ export function createSimulation(options: SimulationOptions): Simulation {
     counts,
     open,
     take(item) {
-      const at = eventTime(item.event.at);
+      const at = Date.parse(item.event.at);
       advance(at);
       now = Math.max(now, at);
       follow(item);

@@ -209,15 +209,6 @@ describe("a replay", () => {
     const replay = createReplay();
     for (const line of lines) replay.read(JSON.stringify(line));
     expect(replay.end()).toEqual(runReplay(lines).report);
-    const inPiece = createReplay();
-    const texts = lines.map((line) => JSON.stringify(line));
-    const piece = { text: texts.join("\n") };
-    for (let [at, start] = [0, 0]; at < texts.length; at++) {
-      const end = start + (texts[at]?.length ?? 0);
-      inPiece.read({ piece, start, end });
-      start = end + 1;
-    }
-    expect(inPiece.end()).toEqual(runReplay(lines).report);
   });
 
   it("names the event at which a reducer or a machine throws", () => {

@@ -17,8 +17,6 @@ function decision(seq: number, decided: Partial<Omit<Decision, "type" | "seq">>)
   return { type: "decision", seq, ...NOTHING, ...decided };
 }
 
-const written = (line: Decision) => JSON.stringify(line);
-
 describe("a verifier", () => {
   it("finds nothing where what was decided is what was recorded", () => {
     const { event, decision: take, end, result } = createVerifier();
@@ -73,10 +71,9 @@ describe("a verifier", () => {
   });
 
   it("compares nothing after the first difference", () => {
-    const { event, decision: take, isAsWritten, lostLine, lostEvents, end, result } = createVerifier();
+    const { event, decision: take, lostLine, lostEvents, end, result } = createVerifier();
     event(step(1, { commands: [ABORT] }));
     event(step(2, { transitions: [MOVE] }));
-    expect(isAsWritten(written(decision(2, { transitions: [MOVE] })))).toBe(false);
     take(decision(2, { commands: [ABORT] }));
     lostLine();
     event(step(3));
@@ -86,25 +83,13 @@ describe("a verifier", () => {
     expect(result).toMatchObject({ compared: 1, decisions: 0, unverified: 0, difference: { number: 1 } });
   });
 
-  it("takes a line that says to the letter what was decided, and leaves every other to be read", () => {
-    const { event, isAsWritten, result } = createVerifier();
-    const line = decision(1, { transitions: [MOVE], commands: [ABORT] });
-    expect(isAsWritten(written(line))).toBe(false);
-    event(step(1, line));
-    expect(isAsWritten(` ${written(line)}`)).toBe(false);
-    expect(isAsWritten(written({ ...line, seq: 2 }))).toBe(false);
-    expect(isAsWritten(written(line))).toBe(true);
-    expect(isAsWritten(written(line))).toBe(false);
-    expect(result).toEqual({ compared: 1, decisions: 1, unverified: 0 });
-  });
-
   it("judges nothing from missing events up to the next opening", () => {
-    const { event, decision: take, isAsWritten, lostEvents, opens, end, result } = createVerifier();
+    const { event, decision: take, lostEvents, opens, end, result } = createVerifier();
     lostEvents();
     event(step(4));
     take(decision(4, { commands: [ABORT] }));
     event(step(5, { commands: [ABORT] }));
-    expect(isAsWritten(written(decision(5, {})))).toBe(true);
+    take(decision(5, {}));
     opens();
     event(step(1, { commands: [ABORT] }));
     take(decision(1, { commands: [ABORT] }));
@@ -114,12 +99,12 @@ describe("a verifier", () => {
 
   it("does not judge the event whose decision a lost line may have held", () => {
     const verifiers = [createVerifier(), createVerifier(), createVerifier()];
-    for (const { event, decision: take, isAsWritten, lostLine } of verifiers) {
+    for (const { event, decision: take, lostLine } of verifiers) {
       event(step(1, { commands: [ABORT] }));
       lostLine();
       // This may belong to an event that was lost.
       take(decision(9, { commands: [ABORT] }));
-      expect(isAsWritten(written(decision(9, {})))).toBe(true);
+      take(decision(9, {}));
     }
     verifiers[0]?.event(step(2));
     verifiers[1]?.opens();

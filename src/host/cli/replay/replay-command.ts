@@ -1,7 +1,6 @@
 import { Command, InvalidArgumentError } from "commander";
 import { explainLane, whyLane } from "../../../machines/recording/explain.ts";
 import type { ReplayStep } from "../../../machines/recording/replay.ts";
-import { eventTime } from "../../../reducers/engine/event-time.ts";
 import { LANES, type LaneName } from "../../../reducers/engine/lane-names.ts";
 import type { Settings } from "../../../reducers/settings.ts";
 import { eventWords } from "../../inspector/server/event-words.ts";
@@ -164,7 +163,7 @@ async function explain(
   complainOfLines(io, source, report);
   if (!found)
     throw new UsageError(`${source.file}: there is no event ${number}; ${neighbourWords(before, after)}`);
-  const moment = { ...found, at: eventTime(found.event.at) };
+  const moment = { ...found, at: Date.parse(found.event.at) };
   if (json) {
     const readings = laneReadings(found, lanes);
     const explained = lanes.map((one) => [one, { ...readings[one], why: whyLane(one, moment) }]);

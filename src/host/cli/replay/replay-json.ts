@@ -3,7 +3,6 @@ import { CommandSchema } from "../../../machines/commands.ts";
 import { laneInputs } from "../../../machines/lanes/inputs.ts";
 import type { ReplayStep } from "../../../machines/recording/replay.ts";
 import type { Difference } from "../../../machines/recording/verify.ts";
-import { eventTime } from "../../../reducers/engine/event-time.ts";
 import { EngineEventSchema, RunFinishedSchema } from "../../../reducers/engine/events.ts";
 import { LANES, type LaneName } from "../../../reducers/engine/lane-names.ts";
 import { SettingsSchema } from "../../../reducers/settings.ts";
@@ -138,7 +137,7 @@ export function laneReadings(
   { state, snapshot: { states }, event }: ReplayStep,
   lanes: readonly LaneName[],
 ): Partial<Record<LaneName, z.infer<typeof LaneSchema>>> {
-  const readings = laneInputs(state, states, eventTime(event.at));
+  const readings = laneInputs(state, states, Date.parse(event.at));
   return Object.fromEntries(
     lanes.map((lane) => {
       const { clock, threshold } = readings[lane];

@@ -1,5 +1,4 @@
-import type { Line } from "../../../machines/recording/line.ts";
-import { isDecision, readRecordingLine } from "../../../machines/recording/recording-line.ts";
+import { parseRecordingLine } from "../../../machines/recording/recording-line.ts";
 import { createReplay, type ReplayStep } from "../../../machines/recording/replay.ts";
 import type { Verification } from "../../../machines/recording/verify.ts";
 import { createRecordingSimulation } from "../../../machines/what-if/simulated-recording.ts";
@@ -69,15 +68,15 @@ async function runRecording(
   const reading = newReading();
   const { read, lostLine, report, end } = createReplay();
   const { verification } = report;
-  const hands = {
+  const reader = {
     onLost: lostLine,
-    read(line: Line) {
+    read(line: string) {
       const step = read(line);
       if (untilDifference && verification.difference) return false;
       return step === undefined || onStep(step);
     },
   };
-  const goesOn = await goThrough(source, io, reading, hands, () => report.events);
+  const goesOn = await goThrough(source, io, reading, reader, () => report.events);
   end({ truncated: reading.truncated || !goesOn });
   refuseIfEmpty(source, report.events, reading);
   return { events: report.events, reading, missingEvents: report.missingEvents, verification };
@@ -97,11 +96,11 @@ async function runSimulation(
     events++;
     return onStep(step);
   };
-  const hands = {
+  const reader = {
     onLost: () => {},
-    read: (line: Line) => isDecision(line) || simulation.take(readRecordingLine(line)).every(show),
+    read: (line: string) => simulation.take(parseRecordingLine(line)).every(show),
   };
-  const goesOn = await goThrough(source, io, reading, hands, () => events);
+  const goesOn = await goThrough(source, io, reading, reader, () => events);
   if (goesOn) simulation.finish().every(show);
   return { events, reading, missingEvents: 0, answers: simulation.counts, model };
 }
@@ -114,15 +113,15 @@ export async function measureWorkers(
   const statistics = createRunStatistics();
   const reading = newReading();
   const { read, lostLine, report, end } = createReplay();
-  const hands = {
+  const reader = {
     onLost: lostLine,
-    read(line: Line) {
+    read(line: string) {
       const step = read(line);
       if (step) statistics.take(step);
       return true;
     },
   };
-  await goThrough(source, io, reading, hands, () => report.events);
+  await goThrough(source, io, reading, reader, () => report.events);
   end();
   refuseIfEmpty(source, report.events, reading);
   return { model: statistics.model(), price: statistics.price() };
@@ -133,11 +132,11 @@ async function goThrough(
   source: RecordingSource,
   io: Io,
   reading: Reading,
-  hands: Parameters<typeof readBatch>[2],
+  reader: Parameters<typeof readBatch>[2],
   events: () => number,
 ): Promise<boolean> {
   for await (const batch of source.batches()) {
-    const goesOn = readBatch(batch, reading, hands);
+    const goesOn = readBatch(batch, reading, reader);
     await io.ready();
     if (!goesOn || io.closed) return false;
     io.progress(() => progressWords(source, events(), batch.bytes));

@@ -1,4 +1,3 @@
-import { isBlank, type Line, lineText } from "../../../machines/recording/line.ts";
 import { RecordingLineError } from "../../../machines/recording/recording-line.ts";
 import {
   readSessionFile,
@@ -95,13 +94,13 @@ export async function openSession(file: string, leaf: string | undefined): Promi
 /** Goes by the first line that is JSON; the rest may hold anything. */
 function isSession({ lines, first }: LineBatch, file: string): boolean {
   for (const line of lines) {
-    const value = tryJson(lineText(line));
+    const value = tryJson(line);
     if (typeof value !== "object" || value === null) continue;
     const { type, v } = value as { type?: unknown; v?: unknown };
     if (type === "session") return true;
     if (v !== undefined || type === "header" || type === "keyframe" || type === "decision") return false;
   }
-  const nonBlank = lines.findIndex((line) => !isBlank(line));
+  const nonBlank = lines.findIndex((line) => line.trim() !== "");
   throw new UsageError(
     `${file}, line ${first + Math.max(0, nonBlank)}: neither a Pi session nor a recording`,
   );
@@ -123,7 +122,7 @@ async function* rejoin(first: LineBatch, rest: AsyncGenerator<LineBatch>): Async
 async function textOf(first: LineBatch, rest: AsyncGenerator<LineBatch>): Promise<string> {
   const parts: string[] = [];
   for await (const { lines, endsOpen } of rejoin(first, rest))
-    parts.push(lines.map(lineText).join("\n"), endsOpen ? "" : "\n");
+    parts.push(lines.join("\n"), endsOpen ? "" : "\n");
   return parts.join("");
 }
 
@@ -146,12 +145,12 @@ function sessionSource(input: Input, text: string, leaf: string | undefined): Se
 export function readBatch(
   { lines, first, endsOpen }: LineBatch,
   reading: Reading,
-  { read, onLost }: { read: (line: Line) => boolean; onLost: () => void },
+  { read, onLost }: { read: (line: string) => boolean; onLost: () => void },
 ): boolean {
   let number = first - 1;
   for (const line of lines) {
     number++;
-    if (isBlank(line)) continue;
+    if (line.trim() === "") continue;
     try {
       if (!read(line)) return false;
     } catch (error) {

@@ -1,6 +1,5 @@
 import { laneInputs } from "../../../machines/lanes/inputs.ts";
 import type { ReplayStep } from "../../../machines/recording/replay.ts";
-import { eventTime } from "../../../reducers/engine/event-time.ts";
 import type { LaneName } from "../../../reducers/engine/lane-names.ts";
 import { eventWords } from "../../inspector/server/event-words.ts";
 import { LANE_LABELS } from "../../words.ts";
@@ -61,7 +60,7 @@ export function createStepTable(io: Io, lanes: readonly LaneName[]): StepTable {
   return {
     row(step) {
       const { event, state } = step;
-      const at = eventTime(event.at);
+      const at = Date.parse(event.at);
       const date = new Date(at);
       if (dateOf(date) !== day) openDay(date);
       const readings = laneInputs(state, step.snapshot.states, at);

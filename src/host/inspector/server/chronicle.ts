@@ -3,7 +3,6 @@ import type { LanesSnapshot } from "../../../machines/lanes/lanes.ts";
 import type { ReplayStep } from "../../../machines/recording/replay.ts";
 import type { Decided } from "../../../machines/recording/verify.ts";
 import { type EngineState, evolve, initialState } from "../../../reducers/engine/engine-state.ts";
-import { eventTime } from "../../../reducers/engine/event-time.ts";
 import type { EngineEvent } from "../../../reducers/engine/events.ts";
 import { LANES, type LaneName, type Worker } from "../../../reducers/engine/lane-names.ts";
 import { clocksByLane } from "../../pi/ui/footer.ts";
@@ -163,7 +162,7 @@ export function createChronicle(store: EventStore): Chronicle {
     take(step) {
       const index = at.length;
       const { event, state, snapshot } = step;
-      at.push(eventTime(event.at));
+      at.push(Date.parse(event.at));
       numbers.push("number" in step ? step.number : event.seq);
       if ("modelled" in step && step.modelled) modelled.add(index);
       types.push(EVENT_TYPES.indexOf(event.type));

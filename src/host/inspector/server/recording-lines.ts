@@ -1,11 +1,11 @@
 import { setImmediate as nextTick, setTimeout as sleep } from "node:timers/promises";
-import { createLineSplitter, type PlacedLine } from "../../cli/line-splitter.ts";
+import { createLineSplitter } from "../../cli/line-splitter.ts";
 import type { RecordingFile } from "./recording-file.ts";
 
 export interface LineBlock {
   /** Which of the recording's files they are in */
   part: number;
-  lines: PlacedLine[];
+  lines: string[];
 }
 
 /** A hundredth of a second's work: who looks meanwhile has to wait for it. */

@@ -1,28 +1,26 @@
 import { basename } from "node:path";
-import { isBlank } from "../../../machines/recording/line.ts";
 import { RecordingLineError } from "../../../machines/recording/recording-line.ts";
 import { createReplay } from "../../../machines/recording/replay.ts";
-import type { PlacedLine } from "../../cli/line-splitter.ts";
 import { createChronicle } from "./chronicle.ts";
 import { growthOf } from "./data-answers.ts";
 import { createEventList } from "./event-list.ts";
+import { storeOfTexts } from "./event-stores.ts";
 import { createGrowth } from "./growth.ts";
 import type { InspectSource } from "./inspect-source.ts";
 import { openRecordingFile } from "./recording-file.ts";
 import { linesOf } from "./recording-lines.ts";
-import { createRecordingStore } from "./recording-store.ts";
 import { streamRecording } from "./recording-stream.ts";
 
 const BAD_LINES_NAMED = 3;
 
 /**
- * Opens a recording of any length: its events stay on disk, and the page gets what it shows. It resolves when the
+ * Opens a recording of any length: the page gets what it shows. It resolves when the
  * beginning has been read; the rest goes on while people look, and `ready` tells when all that is there has been read.
  * What is written to it later is read as it comes.
  */
 export async function openRecordingSource(path: string): Promise<InspectSource> {
   const file = openRecordingFile(path);
-  const store = createRecordingStore(file);
+  const store = storeOfTexts();
   const chronicle = createChronicle(store);
   const replay = createReplay();
   const badLines: string[] = [];
@@ -38,14 +36,14 @@ export async function openRecordingSource(path: string): Promise<InspectSource> 
     for await (const { part, lines } of linesOf(file, ending.signal, onCaughtUp)) {
       if (part !== current) number = 0;
       current = part;
-      for (const line of lines) take(part, line, ++number);
+      for (const line of lines) take(line, ++number);
       if (lines.length > 0) growth.tell();
       if (chronicle.length > 0) onBegun();
     }
   }
 
-  function take(part: number, line: PlacedLine, number: number): void {
-    if (isBlank(line)) return;
+  function take(line: string, number: number): void {
+    if (line.trim() === "") return;
     let step: ReturnType<typeof replay.read>;
     try {
       step = replay.read(line);
@@ -56,7 +54,7 @@ export async function openRecordingSource(path: string): Promise<InspectSource> 
       return;
     }
     if (!step) return;
-    store.add(part, line);
+    store.add(step.event);
     chronicle.take(step);
   }
 

@@ -2,9 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createInspectorFeed } from "../../../effects/inspector-feed.ts";
 import { createEngine, type Engine } from "../../../machines/engine.ts";
 import type { Keyframe } from "../../../machines/keyframe.ts";
-import { isBlank, type Line } from "../../../machines/recording/line.ts";
 import type { RecordingLine } from "../../../machines/recording/recording.ts";
-import { isDecision, readRecordingLine } from "../../../machines/recording/recording-line.ts";
+import { parseRecordingLine } from "../../../machines/recording/recording-line.ts";
 import type { MessageWriter } from "./inspect-source.ts";
 import type { RecordingFile } from "./recording-file.ts";
 import { linesOf } from "./recording-lines.ts";
@@ -49,10 +48,9 @@ export async function streamRecording(
   engine?.stop();
 }
 
-function readable(line: Line): RecordingLine | undefined {
-  if (isBlank(line) || isDecision(line)) return undefined;
+function readable(line: string): RecordingLine | undefined {
   try {
-    return readRecordingLine(line);
+    return parseRecordingLine(line);
   } catch {
     return undefined;
   }

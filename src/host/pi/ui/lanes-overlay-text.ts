@@ -1,6 +1,5 @@
 import type { LanesSnapshot } from "../../../machines/lanes/lanes.ts";
 import { type EngineState, totalSpend } from "../../../reducers/engine/engine-state.ts";
-import { eventTime } from "../../../reducers/engine/event-time.ts";
 import { LANES, type LaneName, WORKERS, type Worker } from "../../../reducers/engine/lane-names.ts";
 import { poolTarget } from "../../../reducers/settings.ts";
 import { countOf, LANE_LABELS, resultWords, seconds, spendWords, tokens, whyLanes } from "../../words.ts";
@@ -44,7 +43,7 @@ export function lanesLines(
     );
     const length =
       since && name.startsWith("running")
-        ? `, ${seconds(Math.max(0, now - eventTime(since.at)))} so far`
+        ? `, ${seconds(Math.max(0, now - Date.parse(since.at)))} so far`
         : "";
     detail("why", `${reasons[lane]}${length}`);
     for (const worker of WORKERS_OF[lane]) {
