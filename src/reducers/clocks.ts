@@ -1,7 +1,7 @@
 import { type Branch, NOWHERE, tokensAfter, tokensThrough } from "./branch.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 
-/** The raw-token clocks of a branch, in source tokens (DESIGN 4). */
+/** The raw-token clocks of a branch, in source tokens. */
 export interface Clocks {
   /** since the furthest observation coverage */
   observe: number;

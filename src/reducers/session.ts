@@ -1,4 +1,4 @@
-import { castDraft, produce } from "immer";
+import { produce } from "immer";
 import { type Branch, emptyBranch, extendBranch } from "./branch.ts";
 import { type Clocks, clocksOf } from "./clocks.ts";
 import type { EntryFact } from "./entries/entry-fact.ts";
@@ -17,12 +17,14 @@ export function emptySession(): SessionState {
 /** The session after entries were appended at the tip of its branch. Costs the new entries only. */
 export function extendSession(session: SessionState, facts: readonly EntryFact[]): SessionState {
   const branch = extendBranch(session.branch, facts);
-  return produce(session, (draft) => {
-    draft.branch = castDraft(branch);
+  // Most entries are conversation, of which the ledger holds nothing.
+  if (!facts.some(concernsLedger)) return { branch, ledger: session.ledger };
+  const ledger = produce(session.ledger, (draft) => {
     facts.forEach((fact, index) => {
-      if (concernsLedger(fact)) applyEntry(draft.ledger, fact, branch, session.branch.length + index);
+      if (concernsLedger(fact)) applyEntry(draft, fact, branch, session.branch.length + index);
     });
   });
+  return { branch, ledger };
 }
 
 /** The session of a whole branch, root first. */

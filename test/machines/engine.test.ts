@@ -52,7 +52,8 @@ describe("an engine", () => {
     expect([...seen.keys()].sort()).toEqual(["compaction", "observer", "reflectDrop", "scheduler"]);
     engine.step({ ...opened, branch: [] });
     for (const [, events] of seen) events.length = 0;
-    engine.step({ v: 1, seq: 2, at: AT, type: "agent.settled", aborted: false });
+    const said = { id: "e2", kind: "user", tokens: 1, source: true } as const;
+    engine.step({ v: 1, seq: 2, at: AT, type: "branch.extended", entries: [said] });
     for (const [, events] of seen) expect(events.length).toBeGreaterThan(0);
     engine.stop();
   });

@@ -5,7 +5,7 @@ import type { EntryFact } from "../../src/reducers/entries/entry-fact.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../src/reducers/settings.ts";
 import { plainClocks } from "./plain-clocks.ts";
 
-/** DESIGN 6 in plain words, beside the charts and independent of them: what each event should make of the lanes. */
+/** The rules of the lanes in plain words, beside the charts and independent of them: what each event should make of the lanes. */
 export interface ReferenceLanes {
   take(event: EngineEvent): { lanes: Record<LaneName, string>; commands: Command[] };
 }

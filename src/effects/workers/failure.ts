@@ -28,7 +28,7 @@ export function failureFrom(text: string): WorkerFailure {
   return { kind: classifyFailure(text), message: readableMessage(text) };
 }
 
-/** Failures that a second try, a moment later, may not meet again (DESIGN 7: 429, 503 and dropped connections). */
+/** Failures that a second try, a moment later, may not meet again: 429, 503 and dropped connections. */
 export function isPassing(kind: FailureKind): boolean {
   return kind === "rate-limit" || kind === "overloaded" || kind === "connection";
 }

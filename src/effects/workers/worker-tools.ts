@@ -38,7 +38,7 @@ const ReflectionArgs = objectOf({
 
 /**
  * Collects observations. Each must cite entries of this chunk and nothing else; its id, its time (that of the
- * earliest cited entry) and its token count are made here, not by the model (DESIGN 5).
+ * earliest cited entry) and its token count are made here, not by the model.
  */
 export function collectObservations(
   /** Entry id → its time in milliseconds, for every entry of the chunk */
@@ -74,7 +74,7 @@ export function collectObservations(
   });
 }
 
-/** Collects reflections. Each must rest on observations that the model was shown (spec: "Reflections"). */
+/** Collects reflections. Each must rest on observations that the model was shown. */
 export function collectReflections(
   isShown: (observationId: string) => boolean,
   isKnown: (reflectionId: string) => boolean,
@@ -106,7 +106,7 @@ export function collectReflections(
   });
 }
 
-/** Collects ids to drop, at most `maximum` of the active observations that the model was shown (spec: "Dropper"). */
+/** Collects ids to drop, at most `maximum` of the active observations that the model was shown. */
 export function collectDrops(
   isShown: (observationId: string) => boolean,
   maximum: number,

@@ -2,10 +2,11 @@ import { type Actor, type AnyActor, createActor, type InspectionEvent, type Snap
 import type { EngineState } from "../../reducers/engine/engine-state.ts";
 import type { EngineEvent } from "../../reducers/engine/events.ts";
 import { LANES, type LaneName } from "../../reducers/engine/lane-names.ts";
+import { fieldsOf } from "../../reducers/entries/entry.ts";
 import type { Command } from "../commands.ts";
 import type { LaneEventType } from "../scheduler.ts";
 import { type CompactionContext, compactionLane } from "./compaction-lane.ts";
-import { INPUTS, type LaneStates } from "./inputs.ts";
+import { INPUTS, type LaneInput, type LaneStates } from "./inputs.ts";
 import { observerLane } from "./observer-lane.ts";
 import { reflectDropLane } from "./reflect-drop-lane.ts";
 import type { WorkContext } from "./work-lane.ts";
@@ -74,6 +75,8 @@ export function createLanes({ inspect, persisted, onCommand, onError }: LanesOpt
     actors[lane].on("*", onCommand);
     actors[lane].start();
   }
+  /** What each lane heard last that left it as it was, and how it was. */
+  const unmoved: { [lane in LaneName]?: { input: LaneInput; as: unknown } } = {};
   let snapshot = snapshotOf(actors, { observer: null, reflectDrop: null, compaction: null });
 
   return {
@@ -84,10 +87,16 @@ export function createLanes({ inspect, persisted, onCommand, onError }: LanesOpt
       const actor = actors[lane] as AnyActor;
       const before = actor.getSnapshot();
       const input = INPUTS[lane](state, snapshot.states.observer, at);
+      // In the same state, the same input is no change.
+      const known = as === "input.changed" ? unmoved[lane] : undefined;
+      if (known && known.as === before && isSameInput(known.input, input)) return;
       const heard = as === "run.finished" ? { type: as, input, result: event } : { type: as, input };
       actor.send(heard);
       const after = actor.getSnapshot();
-      if (after === before) return;
+      if (after === before) {
+        if (as === "input.changed") unmoved[lane] = { input, as: before };
+        return;
+      }
       const { since } = snapshot;
       const moved = pathOf(after.value) !== snapshot.states[lane];
       snapshot = snapshotOf(actors, moved ? { ...since, [lane]: { seq: event.seq, at: event.at } } : since);
@@ -102,6 +111,14 @@ export function createLanes({ inspect, persisted, onCommand, onError }: LanesOpt
       for (const lane of LANES) actors[lane].stop();
     },
   };
+}
+
+/** Whether two inputs differ in nothing but the time. */
+function isSameInput(a: LaneInput, b: LaneInput): boolean {
+  const one = fieldsOf(a);
+  const other = fieldsOf(b);
+  for (const name in one) if (name !== "at" && one[name] !== other[name]) return false;
+  return true;
 }
 
 interface LaneActors {

@@ -12,8 +12,8 @@ import type { EntryFact, EntryKind, LedgerFact } from "./entry-fact.ts";
 import { estimateMessageTokens } from "./tokens.ts";
 
 /**
- * What the engine knows of a session entry: its kind, what it counts, and its memory records without their text
- * (DESIGN 4). Total: whatever a damaged file or a newer Pi holds, it is described and nothing is thrown.
+ * What the engine knows of a session entry: its kind, what it counts, and its memory records without their text.
+ * Total: whatever a damaged file or a newer Pi holds, it is described and nothing is thrown.
  * `lookup` finds the target of a context edit.
  */
 export function describeEntry(entry: EntryLike, lookup: EntryLookup): EntryFact {
@@ -145,7 +145,7 @@ function describeCompaction(base: EntryFact, entry: EntryLike): EntryFact {
   };
 }
 
-/** The `details` type of the V2 implementation, whose memory is not read (spec: "V2 compatibility model"). */
+/** The `details` type of the V2 implementation, whose memory is not read. */
 const V2_DETAILS = "observational-memory";
 
 function describeCustom(base: EntryFact, entry: EntryLike): EntryFact {

@@ -109,7 +109,7 @@ function firstUnobservedFrom(branch: Branch, ledger: Ledger, position: number): 
 
 /**
  * The cut, moved back so that source entries which no observation covers stay verbatim and tool results keep their
- * call, if that keeps at most `gapMaxTokens` more (DESIGN 5, "No unobserved hole").
+ * call, if that keeps at most `gapMaxTokens` more.
  */
 function cutThatHidesNothing(branch: Branch, ledger: Ledger, end: number, gapMaxTokens: number): number {
   const alreadyCut = alreadyCutThrough(ledger);

@@ -3,7 +3,7 @@ import { fieldsOf } from "../entries/entry.ts";
 
 /**
  * The ledger's entry shapes, byte for byte those of the existing V3 extension, so that a user can move here
- * and back (spec: "Ledger entries"). Unknown extra fields are ignored, never rejected.
+ * and back. Unknown extra fields are ignored, never rejected.
  */
 export const OBSERVATIONS_RECORDED = "om.observations.recorded";
 export const REFLECTIONS_RECORDED = "om.reflections.recorded";

@@ -298,7 +298,7 @@ describe("the schemas for the model", () => {
     for (const { parameters } of tools) check(parameters);
   });
 
-  it("ask for the arguments of DESIGN 7", () => {
+  it("ask for the arguments that their docs name", () => {
     expect(tools.map(({ name }) => name)).toEqual([
       "record_observations",
       "record_reflections",

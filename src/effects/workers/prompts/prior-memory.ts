@@ -12,7 +12,7 @@ export const STATEMENT_TOKENS = 16;
 
 /**
  * The newest lines (the last ones) that fit the budget, in their order, under a plain statement of how many older ones
- * were left out. So a worker's prompt stays within bounds at any size of memory (COMPLAINTS 13). The statement is
+ * were left out. So a worker's prompt stays within bounds at any size of memory. The statement is
  * made even where the budget has no room for it. Costs the budget, not the memory.
  */
 export function newestWithin(lines: readonly string[], maxTokens: number): BoundedLines {
