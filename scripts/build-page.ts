@@ -12,9 +12,9 @@ import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { ELK, ElkExtendedEdge, ElkNode } from "elkjs";
-import type { ChartGraph } from "../src/host/inspector/server/chart-graph.ts";
-import { CHARTS } from "../src/host/inspector/server/chart-path.ts";
-import type { LaidOutChart } from "../src/host/inspector/server/viewer-data.ts";
+import type { ChartGraph } from "../src/host/inspector/charts/chart-graph.ts";
+import { CHARTS } from "../src/host/inspector/charts/chart-path.ts";
+import type { LaidOutChart } from "../src/host/inspector/history/viewer-data.ts";
 import { LANES, type LaneName } from "../src/reducers/engine/lane-names.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");

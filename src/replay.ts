@@ -26,9 +26,9 @@ export {
   type Replay,
   type ReplayOptions,
   type ReplayReport,
-  type ReplayStep,
   replay,
 } from "./machines/recording/replay.ts";
+export type { ReplayStep } from "./machines/recording/replay-step.ts";
 export type { Difference, Verification } from "./machines/recording/verify.ts";
 export {
   createSessionReplay,

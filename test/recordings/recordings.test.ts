@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { RecordingLine } from "../../src/machines/recording/recording.ts";
 import { parseRecordingLine } from "../../src/machines/recording/recording-line.ts";
-import type { ReplayStep } from "../../src/machines/recording/replay.ts";
+import type { ReplayStep } from "../../src/machines/recording/replay-step.ts";
 import { createRecordingSimulation } from "../../src/machines/what-if/simulated-recording.ts";
 import { createRunStatistics } from "../../src/machines/what-if/workload.ts";
 import { runReplay as run } from "../support/run-replay.ts";

@@ -1,8 +1,8 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { InspectSource } from "../../src/host/inspector/server/inspect-source.ts";
-import { openRecordingSource } from "../../src/host/inspector/server/recording-source.ts";
+import type { InspectSource } from "../../src/host/inspector/sources/inspect-source.ts";
+import { openRecordingSource } from "../../src/host/inspector/sources/recording-source.ts";
 import type { LargeRecordingOptions } from "./large-recording.ts";
 import { largeRecording } from "./large-recording.ts";
 

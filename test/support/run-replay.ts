@@ -1,10 +1,6 @@
 import type { RecordingLine } from "../../src/machines/recording/recording.ts";
-import {
-  type ReplayOptions,
-  type ReplayReport,
-  type ReplayStep,
-  replay,
-} from "../../src/machines/recording/replay.ts";
+import { type ReplayOptions, type ReplayReport, replay } from "../../src/machines/recording/replay.ts";
+import type { ReplayStep } from "../../src/machines/recording/replay-step.ts";
 
 /** Replays lines to their end: all steps, and what was found. */
 export function runReplay(

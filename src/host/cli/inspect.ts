@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from "commander";
 import { type Io, UsageError } from "./io.ts";
-import { LEAF_OPTION, SET_OPTION } from "./session-options.ts";
+import { LEAF_OPTION, SET_OPTION } from "./session/session-options.ts";
 import { parseSet } from "./settings-option.ts";
 
 interface InspectOptions {

@@ -10,7 +10,7 @@ import { NAMESPACE } from "../settings/settings.ts";
 import { EXIT, type Io, UsageError } from "./io.ts";
 import { newReading, openSource, type ReplaySource, readBatch } from "./replay/replay-source.ts";
 import { badLineWords } from "./replay/replay-summary.ts";
-import { collect } from "./session-options.ts";
+import { collect } from "./session/session-options.ts";
 import { parseSet } from "./settings-option.ts";
 import { count, grouped, listed } from "./words.ts";
 

@@ -1,24 +1,13 @@
 import type { EngineEvent } from "../../reducers/engine/events.ts";
 import type { Settings } from "../../reducers/settings.ts";
-import type { Step } from "../engine.ts";
 import { createEngine, type Engine } from "../engine.ts";
 import type { Keyframe } from "../keyframe.ts";
 import { createRecordingSimulation } from "../what-if/simulated-recording.ts";
 import { createRunStatistics } from "../what-if/workload.ts";
 import type { RecordingLine } from "./recording.ts";
 import { parseRecordingLine } from "./recording-line.ts";
+import type { ReplayStep } from "./replay-step.ts";
 import { createVerifier, type Verification } from "./verify.ts";
-
-/** What one event of a replay did. */
-export interface ReplayStep extends Step {
-  /**
-   * The event's number: its `seq`, but counted on where a recording holds several openings of its session, each of
-   * which counts from 1.
-   */
-  number: number;
-  /** The event was not recorded: a model of the workers made it up. */
-  modelled: boolean;
-}
 
 /** What a replay found besides its steps. */
 export interface ReplayReport {

@@ -9,7 +9,7 @@ import { createEngine, type Engine } from "../engine.ts";
 import type { Keyframe } from "../keyframe.ts";
 import type { LanesSnapshot } from "../lanes/lanes.ts";
 import type { RecordingLine } from "../recording/recording.ts";
-import type { ReplayStep } from "../recording/replay.ts";
+import type { ReplayStep } from "../recording/replay-step.ts";
 import {
   type Answer,
   type AnswerCounts,

@@ -2,7 +2,7 @@ import { NOWHERE, positionOf } from "../../reducers/branch.ts";
 import type { EntryLike } from "../../reducers/entries/entry.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../reducers/settings.ts";
 import type { Step } from "../engine.ts";
-import type { ReplayStep } from "../recording/replay.ts";
+import type { ReplayStep } from "../recording/replay-step.ts";
 import { timelineOf } from "./session-timeline.ts";
 import {
   type Answer,

@@ -11,7 +11,7 @@ import type { Command } from "../commands.ts";
 import type { Step } from "../engine.ts";
 import { createEngine } from "../engine.ts";
 import type { Keyframe } from "../keyframe.ts";
-import type { ReplayStep } from "../recording/replay.ts";
+import type { ReplayStep } from "../recording/replay-step.ts";
 import { createBranchChanges } from "./simulated-branch.ts";
 import { createRunMaker, type ModelledRun, type StartRun } from "./simulated-runs.ts";
 import type { Price, WorkerModel } from "./workload.ts";

@@ -6,7 +6,7 @@ import type { EntryLike } from "../../reducers/entries/entry.ts";
 import { clocksOfSession, type SessionState } from "../../reducers/session.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../reducers/settings.ts";
 import type { RecordingLine } from "../recording/recording.ts";
-import type { ReplayStep } from "../recording/replay.ts";
+import type { ReplayStep } from "../recording/replay-step.ts";
 import { timelineOf } from "./session-timeline.ts";
 import { createRecordedTimeline } from "./simulated-recording.ts";
 import { createSimulation, type Simulation } from "./simulation.ts";

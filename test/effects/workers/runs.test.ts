@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { recordingsDir } from "../../../src/host/pi/session-recorder.ts";
+import { recordingsDir } from "../../../src/host/pi/recording/session-recorder.ts";
 import { parseRecordingLine } from "../../../src/machines/recording/recording-line.ts";
 import { createReplay } from "../../../src/machines/recording/replay.ts";
 import { estimateTextTokens } from "../../../src/reducers/entries/tokens.ts";

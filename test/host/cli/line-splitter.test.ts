@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createLineSplitter } from "../../../src/host/cli/line-splitter.ts";
+import { createLineSplitter } from "../../../src/host/cli/input/line-splitter.ts";
 
 const line = fc.oneof(
   fc.string(),

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createRangeColumn } from "../../../src/host/inspector/server/columns.ts";
-import type { EventFilter } from "../../../src/host/inspector/server/event-list.ts";
-import { momentAt } from "../../../src/host/inspector/server/moment.ts";
-import { timelineOf } from "../../../src/host/inspector/server/timeline.ts";
+import { createRangeColumn } from "../../../src/host/inspector/history/columns.ts";
+import type { EventFilter } from "../../../src/host/inspector/history/event-list.ts";
+import { momentAt } from "../../../src/host/inspector/history/moment.ts";
+import { timelineOf } from "../../../src/host/inspector/history/timeline.ts";
 import { createEngine } from "../../../src/machines/engine.ts";
 import { parseRecordingLine } from "../../../src/machines/recording/recording-line.ts";
 import { createReplay } from "../../../src/machines/recording/replay.ts";

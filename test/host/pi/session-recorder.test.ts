@@ -8,7 +8,7 @@ import {
   createSessionRecorder,
   recordingName,
   recordingsDir,
-} from "../../../src/host/pi/session-recorder.ts";
+} from "../../../src/host/pi/recording/session-recorder.ts";
 import { createEngine } from "../../../src/machines/engine.ts";
 import { parseRecordingLine } from "../../../src/machines/recording/recording-line.ts";
 import { type EngineEvent, EVENT_VERSION, type Unstamped } from "../../../src/reducers/engine/events.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createStepHistory } from "../../../src/host/pi/step-history.ts";
+import { createStepHistory } from "../../../src/host/pi/recording/step-history.ts";
 import type { Step } from "../../../src/machines/engine.ts";
 import { evolve } from "../../../src/reducers/engine/engine-state.ts";
 import { fact, schedule } from "../../support/schedule.ts";

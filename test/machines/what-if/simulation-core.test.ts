@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ReplayStep } from "../../../src/machines/recording/replay.ts";
+import type { ReplayStep } from "../../../src/machines/recording/replay-step.ts";
 import {
   type Answer,
   createSimulation,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { decisionOf, type RecordingLine } from "../../../src/machines/recording/recording.ts";
-import { type ReplayStep, replay } from "../../../src/machines/recording/replay.ts";
+import { replay } from "../../../src/machines/recording/replay.ts";
+import type { ReplayStep } from "../../../src/machines/recording/replay-step.ts";
 import { createRecordingSimulation } from "../../../src/machines/what-if/simulated-recording.ts";
 import {
   createSessionReplay,

@@ -1,11 +1,11 @@
 import { Command, InvalidArgumentError } from "commander";
 import { explainLane, whyLane } from "../../../machines/recording/explain.ts";
-import type { ReplayStep } from "../../../machines/recording/replay.ts";
+import type { ReplayStep } from "../../../machines/recording/replay-step.ts";
 import { LANES, type LaneName } from "../../../reducers/engine/lane-names.ts";
 import type { Settings } from "../../../reducers/settings.ts";
-import { eventWords } from "../../inspector/server/event-words.ts";
+import { eventWords } from "../../inspector/history/event-words.ts";
 import { EXIT, type Io, UsageError } from "../io.ts";
-import { LEAF_OPTION, SET_OPTION } from "../session-options.ts";
+import { LEAF_OPTION, SET_OPTION } from "../session/session-options.ts";
 import { parseSet, setWords } from "../settings-option.ts";
 import { count, listed } from "../words.ts";
 import { differenceLine, laneReadings, REPLAY_FORMAT, type ReplayOutput, stepLine } from "./replay-json.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { CommandSchema } from "../../../machines/commands.ts";
 import { laneInputs } from "../../../machines/lanes/inputs.ts";
-import type { ReplayStep } from "../../../machines/recording/replay.ts";
+import type { ReplayStep } from "../../../machines/recording/replay-step.ts";
 import type { Difference } from "../../../machines/recording/verify.ts";
 import { EngineEventSchema, RunFinishedSchema } from "../../../reducers/engine/events.ts";
 import { LANES, type LaneName } from "../../../reducers/engine/lane-names.ts";

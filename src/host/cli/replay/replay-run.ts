@@ -1,5 +1,6 @@
 import { parseRecordingLine } from "../../../machines/recording/recording-line.ts";
-import { createReplay, type ReplayStep } from "../../../machines/recording/replay.ts";
+import { createReplay } from "../../../machines/recording/replay.ts";
+import type { ReplayStep } from "../../../machines/recording/replay-step.ts";
 import type { Verification } from "../../../machines/recording/verify.ts";
 import { createRecordingSimulation } from "../../../machines/what-if/simulated-recording.ts";
 import { createSessionReplay } from "../../../machines/what-if/simulated-session.ts";

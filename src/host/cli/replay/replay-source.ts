@@ -4,7 +4,7 @@ import {
   type SessionFile,
   SessionFileError,
 } from "../../../reducers/entries/session-file.ts";
-import { type Input, type LineBatch, openInput } from "../input.ts";
+import { type Input, type LineBatch, openInput } from "../input/input.ts";
 import { UsageError } from "../io.ts";
 
 /** A line that could not be read. */

@@ -1,10 +1,10 @@
-import type { ReplayStep } from "../../../machines/recording/replay.ts";
+import type { ReplayStep } from "../../../machines/recording/replay-step.ts";
 import type { Decided, Difference, Verification } from "../../../machines/recording/verify.ts";
 import type { AnswerCounts } from "../../../machines/what-if/simulation.ts";
 import type { WorkerModel } from "../../../machines/what-if/workload.ts";
 import type { EngineEventOf } from "../../../reducers/engine/events.ts";
 import { type LaneName, WORKERS, type Worker } from "../../../reducers/engine/lane-names.ts";
-import { decisionWords, eventWords } from "../../inspector/server/event-words.ts";
+import { decisionWords, eventWords } from "../../inspector/history/event-words.ts";
 import type { Io } from "../io.ts";
 import { count, grouped, listed } from "../words.ts";
 import type { SummaryLine } from "./replay-json.ts";

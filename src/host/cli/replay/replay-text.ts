@@ -1,7 +1,7 @@
 import { laneInputs } from "../../../machines/lanes/inputs.ts";
-import type { ReplayStep } from "../../../machines/recording/replay.ts";
+import type { ReplayStep } from "../../../machines/recording/replay-step.ts";
 import type { LaneName } from "../../../reducers/engine/lane-names.ts";
-import { eventWords } from "../../inspector/server/event-words.ts";
+import { eventWords } from "../../inspector/history/event-words.ts";
 import { LANE_LABELS } from "../../words.ts";
 import type { Io } from "../io.ts";
 import { clipped, compact, dateOf, grouped, timeOfDay } from "../words.ts";

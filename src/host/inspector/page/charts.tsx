@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import type { LaneName } from "../../../reducers/engine/lane-names.ts";
-import type { LaidOutChart } from "../server/viewer-data.ts";
+import type { LaidOutChart } from "../history/viewer-data.ts";
 import { short, stateClass } from "./format.ts";
 import { LANE_LABELS, LANES, moment, overview, selected } from "./store.ts";
 

@@ -1,4 +1,4 @@
-import type { Change } from "../server/viewer-data.ts";
+import type { Change } from "../history/viewer-data.ts";
 import { clockTime, day, short, stateClass, tokens } from "./format.ts";
 import { LANE_LABELS, LANES, moment } from "./store.ts";
 

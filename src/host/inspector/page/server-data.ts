@@ -8,7 +8,7 @@ import type {
   Moment,
   Overview,
   Timeline,
-} from "../server/viewer-data.ts";
+} from "../history/viewer-data.ts";
 
 const token = new URLSearchParams(location.search).get("token") ?? "";
 

@@ -1,6 +1,6 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 import type { LaneName } from "../../../reducers/engine/lane-names.ts";
-import type { Axis, EventRow, Memory, Moment, Overview, Timeline } from "../server/viewer-data.ts";
+import type { Axis, EventRow, Memory, Moment, Overview, Timeline } from "../history/viewer-data.ts";
 import {
   askEvents,
   askIndexAt,

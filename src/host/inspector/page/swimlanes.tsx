@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { LaneName } from "../../../reducers/engine/lane-names.ts";
-import type { Timeline, TimelineRun } from "../server/viewer-data.ts";
+import type { Timeline, TimelineRun } from "../history/viewer-data.ts";
 import { clockTime, duration, short, stateClass } from "./format.ts";
 import {
   axis,

@@ -1,11 +1,11 @@
 import { LANES, type LaneName } from "../../../reducers/engine/lane-names.ts";
 import { memoryView } from "../../pi/ui/memory-view.ts";
-import { lastAtMost } from "./columns.ts";
-import type { EventFilter } from "./event-list.ts";
-import type { InspectSource } from "./inspect-source.ts";
-import { momentAt } from "./moment.ts";
-import { timelineOf } from "./timeline.ts";
-import type { Growth, Memory, Overview } from "./viewer-data.ts";
+import { lastAtMost } from "../history/columns.ts";
+import type { EventFilter } from "../history/event-list.ts";
+import { momentAt } from "../history/moment.ts";
+import { timelineOf } from "../history/timeline.ts";
+import type { Growth, Memory, Overview } from "../history/viewer-data.ts";
+import type { InspectSource } from "../sources/inspect-source.ts";
 
 /** What the page asks for, by path; undefined for a path that there is not. Throws for a question that makes no sense. */
 export async function answerData(source: InspectSource, { pathname, searchParams }: URL): Promise<unknown> {

@@ -1,9 +1,9 @@
+import type { InspectSource } from "../sources/inspect-source.ts";
 import { type InspectServer, startInspectServer } from "./inspect-server.ts";
-import type { InspectSource } from "./inspect-source.ts";
 import { loadViewer } from "./viewer-files.ts";
 
+export { openFileSource } from "../sources/open-file.ts";
 export { openBrowser } from "./open-browser.ts";
-export { openFileSource } from "./open-file.ts";
 
 /** Serves an opened file to a browser on this machine. */
 export async function serveFile(

@@ -2,9 +2,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
+import type { InspectSource } from "../sources/inspect-source.ts";
 import { answerData } from "./data-answers.ts";
 import { createGatekeeper } from "./gatekeeper.ts";
-import type { InspectSource } from "./inspect-source.ts";
 import { statelyPage } from "./stately-page.ts";
 import type { ViewerFiles } from "./viewer-files.ts";
 

@@ -1,8 +1,8 @@
 import type { Observable } from "rxjs";
 import type { Engine, Step } from "../../../machines/engine.ts";
 import type { EntryLookup } from "../../../reducers/entries/entry.ts";
+import { openLiveSource } from "../sources/live-source.ts";
 import { type InspectServer, startInspectServer } from "./inspect-server.ts";
-import { openLiveSource } from "./live-source.ts";
 import { loadViewer } from "./viewer-files.ts";
 
 export { openBrowser } from "./open-browser.ts";

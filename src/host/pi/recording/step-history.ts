@@ -1,5 +1,5 @@
-import type { Step } from "../../machines/engine.ts";
-import type { EngineEvent } from "../../reducers/engine/events.ts";
+import type { Step } from "../../../machines/engine.ts";
+import type { EngineEvent } from "../../../reducers/engine/events.ts";
 
 /** What an engine did lately, for who begins to look later. */
 export interface StepHistory {

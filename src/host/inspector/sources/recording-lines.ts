@@ -1,5 +1,5 @@
 import { setImmediate as nextTick, setTimeout as sleep } from "node:timers/promises";
-import { createLineSplitter } from "../../cli/line-splitter.ts";
+import { createLineSplitter } from "../../cli/input/line-splitter.ts";
 import type { RecordingFile } from "./recording-file.ts";
 
 export interface LineBlock {

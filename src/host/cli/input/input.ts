@@ -1,5 +1,5 @@
 import { createReadStream, type Stats, statSync } from "node:fs";
-import { UsageError } from "./io.ts";
+import { UsageError } from "../io.ts";
 import { createLineSplitter } from "./line-splitter.ts";
 
 /** Where lines come from. */

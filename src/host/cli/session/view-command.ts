@@ -4,9 +4,9 @@ import {
   resolveSelection,
   selectFull,
   visibleMemory,
-} from "../../reducers/ledger/projections.ts";
-import { memoryView } from "../pi/ui/memory-view.ts";
-import { EXIT, type Io } from "./io.ts";
+} from "../../../reducers/ledger/projections.ts";
+import { memoryView } from "../../pi/ui/memory-view.ts";
+import { EXIT, type Io } from "../io.ts";
 import { loadBranch, SESSION_LEAF_OPTION } from "./session-options.ts";
 
 interface ViewOptions {

@@ -1,5 +1,5 @@
-import type { Engine } from "../../machines/engine.ts";
-import type { Keyframe } from "../../machines/keyframe.ts";
+import type { Engine } from "../../../machines/engine.ts";
+import type { Keyframe } from "../../../machines/keyframe.ts";
 
 /** By session id, for as long as this process lives: Node keeps this module when Pi reloads its extensions. */
 const kept = new Map<string, Keyframe>();

@@ -1,8 +1,8 @@
 import { Command, InvalidArgumentError } from "commander";
-import { recallFrom, renderRecall } from "../../reducers/ledger/recall.ts";
-import { EXIT, type Io, UsageError } from "./io.ts";
+import { recallFrom, renderRecall } from "../../../reducers/ledger/recall.ts";
+import { EXIT, type Io, UsageError } from "../io.ts";
+import { clipped, count } from "../words.ts";
 import { loadBranch, SESSION_LEAF_OPTION } from "./session-options.ts";
-import { clipped, count } from "./words.ts";
 
 interface RecallOptions {
   page: number;

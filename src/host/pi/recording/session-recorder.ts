@@ -1,11 +1,11 @@
 import { join } from "node:path";
-import { createRecorder, type Recorder, type RecorderOptions } from "../../effects/recorder.ts";
-import type { Engine } from "../../machines/engine.ts";
-import { RECORDING_VERSION } from "../../machines/recording/recording.ts";
-import { tipOf } from "../../reducers/branch.ts";
-import { EVENT_VERSION } from "../../reducers/engine/events.ts";
-import { memoryId } from "../../reducers/ledger/memory-id.ts";
-import { type BranchSource, describeThrough } from "./branch-sync.ts";
+import { createRecorder, type Recorder, type RecorderOptions } from "../../../effects/recorder.ts";
+import type { Engine } from "../../../machines/engine.ts";
+import { RECORDING_VERSION } from "../../../machines/recording/recording.ts";
+import { tipOf } from "../../../reducers/branch.ts";
+import { EVENT_VERSION } from "../../../reducers/engine/events.ts";
+import { memoryId } from "../../../reducers/ledger/memory-id.ts";
+import { type BranchSource, describeThrough } from "../branch-sync.ts";
 
 /**
  * The name of a session's recording. Pi takes a session's id from its file as it stands there, so one that is no plain name

@@ -1,9 +1,9 @@
-import type { EntryLookup } from "../../reducers/entries/entry.ts";
-import { sessionOfEntries } from "../../reducers/memory.ts";
-import type { SessionState } from "../../reducers/session.ts";
-import type { Io } from "./io.ts";
-import { openSession } from "./replay/replay-source.ts";
-import { badLineWords } from "./replay/replay-summary.ts";
+import type { EntryLookup } from "../../../reducers/entries/entry.ts";
+import { sessionOfEntries } from "../../../reducers/memory.ts";
+import type { SessionState } from "../../../reducers/session.ts";
+import type { Io } from "../io.ts";
+import { openSession } from "../replay/replay-source.ts";
+import { badLineWords } from "../replay/replay-summary.ts";
 
 /** For commands that take nothing but sessions */
 export const SESSION_LEAF_OPTION = [

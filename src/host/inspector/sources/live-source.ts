@@ -1,10 +1,10 @@
 import type { Observable } from "rxjs";
 import type { Engine, Step } from "../../../machines/engine.ts";
 import type { EntryLookup } from "../../../reducers/entries/entry.ts";
-import { growthOf } from "./data-answers.ts";
+import { storeOfEvents } from "../history/event-stores.ts";
+import { createGrowth } from "../history/growth.ts";
+import { growthOf } from "../server/data-answers.ts";
 import { watchEngine } from "./engine-watch.ts";
-import { storeOfEvents } from "./event-stores.ts";
-import { createGrowth } from "./growth.ts";
 import type { InspectSource } from "./inspect-source.ts";
 import { sourceInMemory } from "./memory-source.ts";
 

@@ -1,8 +1,8 @@
 import type { InspectorMessage } from "../../../effects/inspector-feed.ts";
 import type { EntryLookup } from "../../../reducers/entries/entry.ts";
-import type { Chronicle, EventStore } from "./chronicle.ts";
-import type { EventList } from "./event-list.ts";
-import type { Growth, Overview } from "./viewer-data.ts";
+import type { Chronicle, EventStore } from "../history/chronicle.ts";
+import type { EventList } from "../history/event-list.ts";
+import type { Growth, Overview } from "../history/viewer-data.ts";
 
 /** Where protocol messages go. */
 export interface MessageWriter {

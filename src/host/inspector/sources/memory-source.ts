@@ -1,11 +1,11 @@
 import { createEngine, type Step } from "../../../machines/engine.ts";
-import type { ReplayStep } from "../../../machines/recording/replay.ts";
+import type { ReplayStep } from "../../../machines/recording/replay-step.ts";
 import type { EngineEvent } from "../../../reducers/engine/events.ts";
 import type { EntryLookup } from "../../../reducers/entries/entry.ts";
-import { createChronicle } from "./chronicle.ts";
+import { createChronicle } from "../history/chronicle.ts";
+import { createEventList } from "../history/event-list.ts";
+import type { GrowingStore } from "../history/event-stores.ts";
 import { watchEngine } from "./engine-watch.ts";
-import { createEventList } from "./event-list.ts";
-import type { GrowingStore } from "./event-stores.ts";
 import type { InspectSource, MessageWriter } from "./inspect-source.ts";
 
 /** A source whose events are held in memory, and what feeds it. */

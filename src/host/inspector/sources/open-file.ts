@@ -5,7 +5,7 @@ import { runReplay } from "../../cli/replay/replay-run.ts";
 import { openSource, type ReplaySource } from "../../cli/replay/replay-source.ts";
 import { answerWords, badLineWords } from "../../cli/replay/replay-summary.ts";
 import { setWords } from "../../cli/settings-option.ts";
-import { storeOfEvents, storeOfTexts } from "./event-stores.ts";
+import { storeOfEvents, storeOfTexts } from "../history/event-stores.ts";
 import type { InspectSource } from "./inspect-source.ts";
 import { sourceInMemory } from "./memory-source.ts";
 import { openRecordingSource } from "./recording-source.ts";

@@ -1,11 +1,11 @@
 import { basename } from "node:path";
 import { RecordingLineError } from "../../../machines/recording/recording-line.ts";
 import { createReplay } from "../../../machines/recording/replay.ts";
-import { createChronicle } from "./chronicle.ts";
-import { growthOf } from "./data-answers.ts";
-import { createEventList } from "./event-list.ts";
-import { storeOfTexts } from "./event-stores.ts";
-import { createGrowth } from "./growth.ts";
+import { createChronicle } from "../history/chronicle.ts";
+import { createEventList } from "../history/event-list.ts";
+import { storeOfTexts } from "../history/event-stores.ts";
+import { createGrowth } from "../history/growth.ts";
+import { growthOf } from "../server/data-answers.ts";
 import type { InspectSource } from "./inspect-source.ts";
 import { openRecordingFile } from "./recording-file.ts";
 import { linesOf } from "./recording-lines.ts";
