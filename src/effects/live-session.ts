@@ -1,6 +1,6 @@
 import type { EngineState } from "../reducers/engine/engine-state.ts";
 import type { EntryLookup } from "../reducers/entries/entry.ts";
-import type { ModelAccess } from "./workers/request.ts";
+import type { ModelAccess } from "./workers/model/request.ts";
 
 /** The model that workers use, or why there is none. */
 export type ModelChoice = { access: ModelAccess } | { problem: string };

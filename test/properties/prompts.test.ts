@@ -9,7 +9,7 @@ import { firstValueFrom } from "rxjs";
 import { describe, expect, it } from "vitest";
 import type { LiveSession } from "../../src/effects/live-session.ts";
 import { JOBS } from "../../src/effects/workers/jobs.ts";
-import type { ModelAccess } from "../../src/effects/workers/request.ts";
+import type { ModelAccess } from "../../src/effects/workers/model/request.ts";
 import { initialState } from "../../src/reducers/engine/engine-state.ts";
 import type { Worker } from "../../src/reducers/engine/lane-names.ts";
 import type { EntryLike } from "../../src/reducers/entries/entry.ts";

@@ -1,10 +1,10 @@
 import { map, type Observable } from "rxjs";
+import { roomFor } from "./model/prompt-room.ts";
+import type { ModelAccess, WorkerLimits } from "./model/request.ts";
 import { type PoolInput, poolSlices, runSlices } from "./pool-slices.ts";
-import { roomFor } from "./prompt-room.ts";
 import { DROPPER_SYSTEM_PROMPT, droppableLine, dropperPrompt } from "./prompts/dropper-prompt.ts";
-import type { ModelAccess, WorkerLimits } from "./request.ts";
+import { collectDrops } from "./tools/worker-tools.ts";
 import { resultOf, type WorkerResult } from "./worker-result.ts";
-import { collectDrops } from "./worker-tools.ts";
 
 export interface DropperInput extends PoolInput {
   /** How many observations may be dropped at most */

@@ -19,10 +19,10 @@ import {
 import { observerChunkBudget, poolTarget } from "../../reducers/settings.ts";
 import type { LiveSession } from "../live-session.ts";
 import { runDropper } from "./dropper.ts";
+import { type ModelAccess, outputBudget, type WorkerLimits } from "./model/request.ts";
 import { largestChunk, runObserver } from "./observer.ts";
 import type { PoolInput } from "./pool-slices.ts";
 import { runReflector } from "./reflector.ts";
-import { type ModelAccess, outputBudget, type WorkerLimits } from "./request.ts";
 import type { WorkerResult } from "./worker-result.ts";
 
 type StartRun = Extract<Command, { type: "startRun" }>;

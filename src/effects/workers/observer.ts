@@ -2,13 +2,13 @@ import type { Api, Model } from "@earendil-works/pi-ai";
 import { map, type Observable } from "rxjs";
 import { estimateTextTokens } from "../../reducers/entries/tokens.ts";
 import type { Observation, Reflection } from "../../reducers/ledger/records.ts";
-import { runWorker } from "./conversation.ts";
-import { roomFor } from "./prompt-room.ts";
+import { runWorker } from "./model/conversation.ts";
+import { roomFor } from "./model/prompt-room.ts";
+import type { ModelAccess, WorkerLimits } from "./model/request.ts";
 import { OBSERVER_SYSTEM_PROMPT, observerPrompt } from "./prompts/observer-prompt.ts";
 import { STATEMENT_TOKENS } from "./prompts/prior-memory.ts";
-import type { ModelAccess, WorkerLimits } from "./request.ts";
+import { collectObservations } from "./tools/worker-tools.ts";
 import { resultOf, type WorkerResult } from "./worker-result.ts";
-import { collectObservations } from "./worker-tools.ts";
 
 export interface ObserverInput {
   chunk: string;

@@ -3,9 +3,16 @@ import { excerpt } from "../../reducers/entries/sources.ts";
 import { estimateTextTokens } from "../../reducers/entries/tokens.ts";
 import type { CoverageTier } from "../../reducers/ledger/pool.ts";
 import type { Observation, Reflection } from "../../reducers/ledger/records.ts";
-import { COMPLETED, converse, type End, reportOf, type Tally, type WorkerReport } from "./conversation.ts";
+import {
+  COMPLETED,
+  converse,
+  type End,
+  reportOf,
+  type Tally,
+  type WorkerReport,
+} from "./model/conversation.ts";
+import type { ModelAccess, WorkerLimits, WorkerRequest } from "./model/request.ts";
 import { STATEMENT_TOKENS } from "./prompts/prior-memory.ts";
-import type { ModelAccess, WorkerLimits, WorkerRequest } from "./request.ts";
 
 /** What the reflector and the dropper work through. */
 export interface PoolInput {

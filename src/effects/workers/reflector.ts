@@ -1,11 +1,11 @@
 import { map, type Observable } from "rxjs";
 import type { Reflection } from "../../reducers/ledger/records.ts";
+import { roomFor } from "./model/prompt-room.ts";
+import type { ModelAccess, WorkerLimits } from "./model/request.ts";
 import { type PoolInput, type PoolSlice, poolSlices, runSlices } from "./pool-slices.ts";
-import { roomFor } from "./prompt-room.ts";
 import { observationLine, REFLECTOR_SYSTEM_PROMPT, reflectorPrompt } from "./prompts/reflector-prompt.ts";
-import type { ModelAccess, WorkerLimits } from "./request.ts";
+import { collectReflections } from "./tools/worker-tools.ts";
 import { resultOf, type WorkerResult } from "./worker-result.ts";
-import { collectReflections } from "./worker-tools.ts";
 
 export interface ReflectorInput extends PoolInput {
   /** How many of the observations, from the oldest on, earlier runs have read */

@@ -6,8 +6,8 @@ import type { SessionState } from "../../reducers/session.ts";
 import { commandsOf, type Effect } from "../effect.ts";
 import type { LiveSession } from "../live-session.ts";
 import { JOBS, type LedgerEntry, NOTHING_DONE, type RunEnd } from "./jobs.ts";
-import { createLearntWindows, type LearntWindows } from "./learnt-windows.ts";
-import { wordsOf } from "./reply.ts";
+import { createLearntWindows, type LearntWindows } from "./model/learnt-windows.ts";
+import { wordsOf } from "./model/reply.ts";
 
 type StartRun = Extract<Command, { type: "startRun" }>;
 

@@ -1,6 +1,6 @@
-import type { Collector } from "./collector.ts";
-import type { WorkerReport } from "./conversation.ts";
-import type { WorkerFailure } from "./failure.ts";
+import type { WorkerReport } from "./model/conversation.ts";
+import type { WorkerFailure } from "./model/failure.ts";
+import type { Collector } from "./tools/collector.ts";
 
 /** How a worker's run ended, and what it recorded. */
 export interface WorkerResult<T> {

@@ -1,7 +1,7 @@
 import type { Api, Model } from "@earendil-works/pi-ai";
 import { normalizeContext } from "@earendil-works/pi-ai";
 import { streamSimple } from "@earendil-works/pi-ai/api/openai-completions";
-import type { ModelAccess, WorkerLimits } from "../../../src/effects/workers/request.ts";
+import type { ModelAccess, WorkerLimits } from "../../../src/effects/workers/model/request.ts";
 import { estimateTextTokens } from "../../../src/reducers/entries/tokens.ts";
 import { memoryId } from "../../../src/reducers/ledger/memory-id.ts";
 import type { Observation, Reflection, Relevance } from "../../../src/reducers/ledger/records.ts";

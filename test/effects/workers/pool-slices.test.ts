@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { roomFor } from "../../../src/effects/workers/model/prompt-room.ts";
 import { poolSlices, sliceByBudget } from "../../../src/effects/workers/pool-slices.ts";
-import { roomFor } from "../../../src/effects/workers/prompt-room.ts";
 import { droppableLine } from "../../../src/effects/workers/prompts/dropper-prompt.ts";
 import { observationLine } from "../../../src/effects/workers/prompts/reflector-prompt.ts";
 import { estimateTextTokens } from "../../../src/reducers/entries/tokens.ts";

@@ -1,11 +1,13 @@
-import { ChartsPanel } from "./charts.tsx";
-import { ClocksPlot } from "./clocks.tsx";
-import { EventsPanel } from "./events.tsx";
 import { clockTime, day } from "./format.ts";
-import { Help } from "./help.tsx";
 import { toggleTheme } from "./keys.ts";
-import { MemoryPanel } from "./memory.tsx";
-import { MomentPanel } from "./moment.tsx";
+import { ChartsPanel } from "./panels/charts.tsx";
+import { ClocksPlot } from "./panels/clocks.tsx";
+import { EventsPanel } from "./panels/events.tsx";
+import { Help } from "./panels/help.tsx";
+import { MemoryPanel } from "./panels/memory.tsx";
+import { MomentPanel } from "./panels/moment.tsx";
+import { Swimlanes } from "./panels/swimlanes.tsx";
+import { Transport } from "./panels/transport.tsx";
 import {
   axis,
   connected,
@@ -21,8 +23,6 @@ import {
   panel,
   setAxis,
 } from "./store.ts";
-import { Swimlanes } from "./swimlanes.tsx";
-import { Transport } from "./transport.tsx";
 
 /** The whole page: the time line above, the events and what is known of the selected one below. */
 export function App() {

@@ -65,7 +65,10 @@ const SOURCES = new URL("../page/", import.meta.url);
 /** Whether a checkout's sources are newer than what was built of them. The package ships no sources. */
 function isOutdated(built: URL): boolean {
   if (!existsSync(BUILDER)) return false;
-  const changes = [BUILDER, ...readdirSync(SOURCES).map((name) => new URL(name, SOURCES))];
+  const changes = [
+    BUILDER,
+    ...readdirSync(SOURCES, { recursive: true }).map((name) => new URL(String(name), SOURCES)),
+  ];
   const since = statSync(new URL(SCRIPT, built)).mtimeMs;
   return changes.some((source) => statSync(source).mtimeMs > since);
 }

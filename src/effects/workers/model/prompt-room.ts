@@ -1,5 +1,5 @@
 import type { Api, Model } from "@earendil-works/pi-ai";
-import { estimateTextTokens } from "../../reducers/entries/tokens.ts";
+import { estimateTextTokens } from "../../../reducers/entries/tokens.ts";
 import type { WorkerLimits, WorkerRequest, WorkerTool } from "./request.ts";
 
 /** What a worker's requests have room for in its model's context window. */

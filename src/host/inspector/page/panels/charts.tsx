@@ -1,8 +1,8 @@
 import { signal } from "@preact/signals";
-import type { LaneName } from "../../../reducers/engine/lane-names.ts";
-import type { LaidOutChart } from "../history/viewer-data.ts";
-import { short, stateClass } from "./format.ts";
-import { LANE_LABELS, LANES, moment, overview, selected } from "./store.ts";
+import type { LaneName } from "../../../../reducers/engine/lane-names.ts";
+import type { LaidOutChart } from "../../history/viewer-data.ts";
+import { short, stateClass } from "../format.ts";
+import { LANE_LABELS, LANES, moment, overview, selected } from "../store.ts";
 
 /** Put in by the build, which lays the charts out. */
 declare const LAID_OUT_CHARTS: Record<LaneName, LaidOutChart>;

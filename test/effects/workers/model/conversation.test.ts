@@ -14,10 +14,14 @@ import {
   startScriptedModel,
   systemText,
   userText,
-} from "../../../demo/scripted-model.ts";
-import { runWorker, type WorkerReport } from "../../../src/effects/workers/conversation.ts";
-import { type ModelAccess, outputBudget, type WorkerTool } from "../../../src/effects/workers/request.ts";
-import { accessTo, limitsOf, modelAt } from "./model-access.ts";
+} from "../../../../demo/scripted-model.ts";
+import { runWorker, type WorkerReport } from "../../../../src/effects/workers/model/conversation.ts";
+import {
+  type ModelAccess,
+  outputBudget,
+  type WorkerTool,
+} from "../../../../src/effects/workers/model/request.ts";
+import { accessTo, limitsOf, modelAt } from "../model-access.ts";
 
 const SYSTEM = "You are the worker under test.";
 const USER = "Do the work.";

@@ -1,21 +1,21 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Collector } from "../../../src/effects/workers/collector.ts";
+import type { Collector } from "../../../../src/effects/workers/tools/collector.ts";
 import {
   collectDrops,
   collectObservations,
   collectReflections,
-} from "../../../src/effects/workers/worker-tools.ts";
-import { formatLocalMinute } from "../../../src/reducers/entries/sources.ts";
-import { estimateTextTokens } from "../../../src/reducers/entries/tokens.ts";
-import { memoryId } from "../../../src/reducers/ledger/memory-id.ts";
+} from "../../../../src/effects/workers/tools/worker-tools.ts";
+import { formatLocalMinute } from "../../../../src/reducers/entries/sources.ts";
+import { estimateTextTokens } from "../../../../src/reducers/entries/tokens.ts";
+import { memoryId } from "../../../../src/reducers/ledger/memory-id.ts";
 import {
   MemoryIdSchema,
   type Observation,
   ObservationSchema,
   type Reflection,
   ReflectionSchema,
-} from "../../../src/reducers/ledger/records.ts";
+} from "../../../../src/reducers/ledger/records.ts";
 
 const NOON = new Date(2026, 0, 15, 12, 0).getTime();
 const SOURCES = new Map([

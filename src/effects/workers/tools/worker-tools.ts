@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { formatLocalMinute } from "../../reducers/entries/sources.ts";
-import { estimateTextTokens } from "../../reducers/entries/tokens.ts";
-import { memoryId, oneLine } from "../../reducers/ledger/memory-id.ts";
-import { type Observation, type Reflection, RelevanceSchema } from "../../reducers/ledger/records.ts";
+import { formatLocalMinute } from "../../../reducers/entries/sources.ts";
+import { estimateTextTokens } from "../../../reducers/entries/tokens.ts";
+import { memoryId, oneLine } from "../../../reducers/ledger/memory-id.ts";
+import { type Observation, type Reflection, RelevanceSchema } from "../../../reducers/ledger/records.ts";
 import { type Collector, clipped, createCollector, objectOf, parsedStructure } from "./collector.ts";
 
 /** A memory line longer than this is no line: the model has copied instead of noted. In UTF-16 units. */

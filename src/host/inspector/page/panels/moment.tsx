@@ -1,6 +1,6 @@
-import type { Change } from "../history/viewer-data.ts";
-import { clockTime, day, short, stateClass, tokens } from "./format.ts";
-import { LANE_LABELS, LANES, moment } from "./store.ts";
+import type { Change } from "../../history/viewer-data.ts";
+import { clockTime, day, short, stateClass, tokens } from "../format.ts";
+import { LANE_LABELS, LANES, moment } from "../store.ts";
 
 /** The selected event: what it changed first, then why each lane is where it is, then everything else. */
 export function MomentPanel() {

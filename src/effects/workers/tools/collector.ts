@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ToolAnswer, WorkerTool } from "./request.ts";
+import type { ToolAnswer, WorkerTool } from "../model/request.ts";
 
 /** A tool that gathers what a worker records, record by record, and tells the model why it refuses one. */
 export interface Collector<T> {

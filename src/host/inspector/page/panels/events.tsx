@@ -1,10 +1,10 @@
 import { effect, signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import type { LaneName } from "../../../reducers/engine/lane-names.ts";
-import type { EventPage, EventRow } from "../history/viewer-data.ts";
-import { clockTime } from "./format.ts";
-import { askEvents, askPosition, type Filter } from "./server-data.ts";
-import { count, filter, following, LANE_LABELS, LANES, select, selected } from "./store.ts";
+import type { LaneName } from "../../../../reducers/engine/lane-names.ts";
+import type { EventPage, EventRow } from "../../history/viewer-data.ts";
+import { clockTime } from "../format.ts";
+import { askEvents, askPosition, type Filter } from "../server-data.ts";
+import { count, filter, following, LANE_LABELS, LANES, select, selected } from "../store.ts";
 
 const ROW = 22;
 /** Browsers cut elements that are higher than some ten to thirty million pixels. */

@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { memory, moment } from "./store.ts";
+import { memory, moment } from "../store.ts";
 
 const which = signal<"visible" | "full">("visible");
 

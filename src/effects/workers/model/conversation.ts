@@ -1,8 +1,8 @@
 import type { AssistantMessage, Message, ToolCall } from "@earendil-works/pi-ai";
 import { catchError, defer, EMPTY, expand, filter, map, type Observable, of, take, timeout } from "rxjs";
-import { addUsage, noUsage } from "../../reducers/engine/engine-state.ts";
-import type { Usage } from "../../reducers/engine/events.ts";
-import { estimateTextTokens } from "../../reducers/entries/tokens.ts";
+import { addUsage, noUsage } from "../../../reducers/engine/engine-state.ts";
+import type { Usage } from "../../../reducers/engine/events.ts";
+import { estimateTextTokens } from "../../../reducers/entries/tokens.ts";
 import { failureFrom, type WorkerFailure } from "./failure.ts";
 import { fixedTokens, windowOf } from "./prompt-room.ts";
 import { replyTo, usageOf, wordsOf } from "./reply.ts";

@@ -1,4 +1,4 @@
-import { oneLine } from "../../reducers/ledger/memory-id.ts";
+import { oneLine } from "../../../reducers/ledger/memory-id.ts";
 
 /**
  * Why a worker run failed, as far as it matters for what happens next and for what the user is told:

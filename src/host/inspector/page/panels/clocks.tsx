@@ -1,9 +1,9 @@
 import { effect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import type { Timeline } from "../history/viewer-data.ts";
-import { clockTime, day, short, tokens } from "./format.ts";
-import { axis, LANES, moment, timeline, timelineWidth } from "./store.ts";
+import type { Timeline } from "../../history/viewer-data.ts";
+import { clockTime, day, short, tokens } from "../format.ts";
+import { axis, LANES, moment, timeline, timelineWidth } from "../store.ts";
 import { GUTTER, onWheel, scrub } from "./swimlanes.tsx";
 
 const HEIGHT = 120;

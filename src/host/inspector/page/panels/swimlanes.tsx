@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
-import type { LaneName } from "../../../reducers/engine/lane-names.ts";
-import type { Timeline, TimelineRun } from "../history/viewer-data.ts";
-import { clockTime, duration, short, stateClass } from "./format.ts";
+import type { LaneName } from "../../../../reducers/engine/lane-names.ts";
+import type { Timeline, TimelineRun } from "../../history/viewer-data.ts";
+import { clockTime, duration, short, stateClass } from "../format.ts";
 import {
   axis,
   LANE_LABELS,
@@ -14,7 +14,7 @@ import {
   timeline,
   timelineWidth,
   zoom,
-} from "./store.ts";
+} from "../store.ts";
 
 /** Space left and right of what is drawn, in pixels; the clocks' plot keeps the same. */
 export const GUTTER = { left: 104, right: 24 };

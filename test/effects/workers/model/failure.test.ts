@@ -6,7 +6,7 @@ import {
   failureFrom,
   isPassing,
   readableMessage,
-} from "../../../src/effects/workers/failure.ts";
+} from "../../../../src/effects/workers/model/failure.ts";
 
 const HTML_PAGE =
   "<!DOCTYPE html>\n<html><head><title>Login portal</title><style>h1 { color: red }</style></head>" +

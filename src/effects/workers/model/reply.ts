@@ -1,6 +1,6 @@
 import type { AssistantMessage, AssistantMessageEventStream, Context } from "@earendil-works/pi-ai";
 import { defer, map, Observable, retry, tap, throwError, timer } from "rxjs";
-import type { Usage } from "../../reducers/engine/events.ts";
+import type { Usage } from "../../../reducers/engine/events.ts";
 import { classifyFailure, isPassing } from "./failure.ts";
 import type { ModelAccess, WorkerLimits } from "./request.ts";
 

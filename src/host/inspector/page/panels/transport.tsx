@@ -1,5 +1,5 @@
-import { clockTime } from "./format.ts";
-import { count, jump, LANE_LABELS, LANES, moment, playing, select, selected, speed, step } from "./store.ts";
+import { clockTime } from "../format.ts";
+import { count, jump, LANE_LABELS, LANES, moment, playing, select, selected, speed, step } from "../store.ts";
 
 /** One slider for everything, and the ways to move it. */
 export function Transport() {

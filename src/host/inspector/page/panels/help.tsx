@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
-import { KEYS } from "./keys.ts";
-import { helpShown } from "./store.ts";
+import { KEYS } from "../keys.ts";
+import { helpShown } from "../store.ts";
 
 /** The keys, and how to read the page. */
 export function Help() {
