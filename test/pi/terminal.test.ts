@@ -3,17 +3,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ScriptedModel, startScriptedModel } from "../../demo/scripted-model.ts";
+import { type Handler, type ScriptedModel, startScriptedModel } from "../../demo/scripted-model.ts";
+import { defaultObserver } from "../../demo/scripted-workers.ts";
 import { EXTENSION, type MemorySettings, NEVER, prose, SMALL } from "./harness.ts";
 import { HAS_TMUX, openTerminal, type PiTerminal } from "./terminal.ts";
 
 if (!HAS_TMUX) console.warn("The terminal's tests are skipped: there is no tmux.");
 
 /** Pi in a terminal with a scripted model; the caller closes both. */
-async function open(memory: MemorySettings) {
+async function open(memory: MemorySettings, observer: Handler = defaultObserver) {
   const dir = mkdtempSync(join(tmpdir(), "memory-lanes-terminal-"));
   const model: ScriptedModel = await startScriptedModel({
     agent: (_request, nth) => ({ text: prose(120, nth) }),
+    observer,
   });
   const terminal = openTerminal({
     dir,
@@ -87,15 +89,25 @@ describe.skipIf(!HAS_TMUX)("in a real terminal", { timeout: 60_000 }, () => {
   });
 
   it("leaves the footer only where notices are switched off", async () => {
-    const quiet = await open({ ...NEVER, observeAfterTokens: 300, showWorkerNotifications: false });
+    // The observer answers when its full gauge has been seen.
+    const seen = Promise.withResolvers<void>();
+    const quiet = await open(
+      { ...NEVER, observeAfterTokens: 300, showWorkerNotifications: false },
+      async (request) => {
+        await seen.promise;
+        return defaultObserver(request);
+      },
+    );
     try {
       await quiet.terminal.shows(/om observe/);
       quiet.terminal.type(prose(400, 5));
       quiet.terminal.press("Enter");
-      await quiet.terminal.shows(/om observe [█▏▎▍▌▋▊▉]/);
+      await quiet.terminal.shows(/om observe █/);
+      seen.resolve();
       await quiet.terminal.shows(/om observe ·{3}/);
       expect(quiet.terminal.screen()).not.toMatch(/recorded/);
     } finally {
+      seen.resolve();
       await quiet.close();
     }
   });
