@@ -3,7 +3,7 @@ import { declareValuePlugin, PluginKind } from "@stryker-mutator/api/plugin";
 /**
  * Mutation testing of one of the pure layers, `MUTATED_LAYER` (`npm run mutation` runs both, one after the other): how
  * many small faults in it no test would notice. It takes hours, so it is no part of `npm test`. Part of a layer:
- * `MUTATED_LAYER=reducers npx stryker run --mutate src/reducers/ledger.ts`. What was run before is kept in
+ * `MUTATED_LAYER=reducers npx stryker run --mutate src/reducers/ledger/ledger.ts`. What was run before is kept in
  * reports/mutation and not run again while neither the code nor its tests have changed.
  */
 const layer = process.env.MUTATED_LAYER ?? "machines";
