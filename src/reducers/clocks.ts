@@ -3,11 +3,11 @@ import type { Ledger } from "./ledger/ledger.ts";
 
 /** The raw-token clocks of a branch, in source tokens. */
 export interface Clocks {
-  /** since the furthest observation coverage */
+  /** since the furthest observation watermark */
   observe: number;
-  /** since the furthest reflection coverage */
+  /** since the furthest reflection watermark */
   reflect: number;
-  /** since the furthest drop coverage; shown, never waited for */
+  /** since the furthest drop watermark; shown, never waited for */
   drop: number;
   /** since the latest compaction's first kept entry, inclusive */
   compact: number;

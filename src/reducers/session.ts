@@ -42,6 +42,6 @@ export function clocksOfSession(session: SessionState): Clocks {
 }
 
 /** Whether observations cover source entries that no reflection has taken into account yet. */
-export function hasUnreflectedCoverage({ ledger }: SessionState): boolean {
+export function hasUnreflected({ ledger }: SessionState): boolean {
   return ledger.watermarks.observe > ledger.watermarks.reflect;
 }

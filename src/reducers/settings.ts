@@ -10,10 +10,10 @@ const tokens = () => z.int().positive();
 export const SettingsSchema = z.object({
   observeAfterTokens: tokens()
     .default(10_000)
-    .describe("Source tokens since the last observation coverage after which the observer is due."),
+    .describe("Source tokens since the observation watermark after which the observer is due."),
   reflectAfterTokens: tokens()
     .default(20_000)
-    .describe("Source tokens since the last reflection coverage after which the reflector is due."),
+    .describe("Source tokens since the reflection watermark after which the reflector is due."),
   observerChunkMaxTokens: tokens()
     .optional()
     .describe(

@@ -135,7 +135,7 @@ export const JOBS: Readonly<Record<StartRun["worker"], Job>> = {
   dropper: drop,
 };
 
-/** Active memory as the reflector and the dropper read it; it is covered as far as the observations are. */
+/** Active memory as the reflector and the dropper read it; its watermark is that of the observations. */
 function poolOf(session: LiveSession): {
   input: PoolInput;
   /** How many of the observations a reflection takes into account already */

@@ -4,7 +4,7 @@ import type { EngineState } from "../../reducers/engine/engine-state.ts";
 import type { LaneName } from "../../reducers/engine/lane-names.ts";
 import { unobservedTail } from "../../reducers/ledger/compaction-plan.ts";
 import { isPoolOverTarget } from "../../reducers/ledger/pool.ts";
-import { clocksOfSession, hasUnreflectedCoverage } from "../../reducers/session.ts";
+import { clocksOfSession, hasUnreflected } from "../../reducers/session.ts";
 import { compactionThreshold } from "../../reducers/settings.ts";
 
 /** What every message to a lane carries: all that its guards may ask, as it is at that moment. */
@@ -90,7 +90,7 @@ function reflectDropInput({ session, settings }: EngineState, observer: string, 
     clock: tokensAfter(session.branch, reflect),
     threshold: settings.reflectAfterTokens,
     watermark: reflect,
-    hasWork: hasUnreflectedCoverage(session),
+    hasWork: hasUnreflected(session),
     heldBack: isBusy(observer),
     poolOverTarget: isPoolOverTarget(session.ledger, settings),
   };

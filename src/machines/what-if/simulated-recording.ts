@@ -156,7 +156,7 @@ function isSameRequest(recorded: Command, request: Request): boolean {
   );
 }
 
-/** All that a run's result depends on, as text: what the ledger holds, how far it covers, and how much may be read. */
+/** All that a run's result depends on, as text: what the ledger holds, its watermarks, and how much may be read. */
 function memoryOf({ session, settings, contextWindow }: EngineState): string {
   const { branch, ledger } = session;
   const { observe, reflect, drop } = ledger.watermarks;

@@ -153,9 +153,9 @@ function describeCustom(base: EntryFact, entry: EntryLike): EntryFact {
   const { coversUpToId, observations, reflections, observationIds } = fieldsOf(data);
   switch (customType) {
     case OBSERVATIONS_RECORDED:
-      return describeLedger(base, coversUpToId, observations, (covers, values) => ({
+      return describeLedger(base, coversUpToId, observations, (watermark, values) => ({
         type: "observations",
-        coversUpToId: covers,
+        coversUpToId: watermark,
         records: validRecords(isObservation, values, (record, index) => ({
           id: record.id,
           tokens: record.tokenCount,
@@ -165,9 +165,9 @@ function describeCustom(base: EntryFact, entry: EntryLike): EntryFact {
         })),
       }));
     case REFLECTIONS_RECORDED:
-      return describeLedger(base, coversUpToId, reflections, (covers, values) => ({
+      return describeLedger(base, coversUpToId, reflections, (watermark, values) => ({
         type: "reflections",
-        coversUpToId: covers,
+        coversUpToId: watermark,
         records: validRecords(isReflection, values, (record, index) => ({
           id: record.id,
           tokens: record.tokenCount,
@@ -176,9 +176,9 @@ function describeCustom(base: EntryFact, entry: EntryLike): EntryFact {
         })),
       }));
     case OBSERVATIONS_DROPPED:
-      return describeLedger(base, coversUpToId, observationIds, (covers, values) => ({
+      return describeLedger(base, coversUpToId, observationIds, (watermark, values) => ({
         type: "drops",
-        coversUpToId: covers,
+        coversUpToId: watermark,
         observationIds: validRecords(isMemoryId, values, (id) => id),
       }));
     default:
@@ -198,7 +198,7 @@ function describeLedger(
   const ledger = read(coversUpToId, values);
   const kept = ledger.type === "drops" ? ledger.observationIds.length : ledger.records.length;
   const malformed = values.length - kept;
-  // Coverage without a single readable record would hide what it covers: let it be observed again.
+  // A watermark without a single readable record would hide what lies before it: let it be observed again.
   if (kept === 0 && malformed > 0) return { ...base, ignored: { reason: "malformed", records: malformed } };
   return {
     ...base,

@@ -17,13 +17,13 @@ export const ENTRY_KINDS = [
 ] as const;
 export type EntryKind = (typeof ENTRY_KINDS)[number];
 
-const coverage = { coversUpToId: z.string() };
+const watermark = { coversUpToId: z.string() };
 
 /** A valid ledger entry without its text. */
 export const LedgerFactSchema = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("observations"),
-    ...coverage,
+    ...watermark,
     records: z.array(
       z.object({
         id: z.string(),
@@ -37,12 +37,12 @@ export const LedgerFactSchema = z.discriminatedUnion("type", [
   }),
   z.object({
     type: z.literal("reflections"),
-    ...coverage,
+    ...watermark,
     records: z.array(
       z.object({ id: z.string(), tokens: z.number(), supports: z.array(z.string()), index: z.int() }),
     ),
   }),
-  z.object({ type: z.literal("drops"), ...coverage, observationIds: z.array(z.string()) }),
+  z.object({ type: z.literal("drops"), ...watermark, observationIds: z.array(z.string()) }),
 ]);
 export type LedgerFact = z.infer<typeof LedgerFactSchema>;
 

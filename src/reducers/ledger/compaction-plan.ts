@@ -88,7 +88,7 @@ export interface UnobservedTail {
   splitsBatch: boolean;
 }
 
-/** The unobserved tail of what is in context. Costs the distance from the coverage to it. */
+/** The unobserved tail of what is in context. Costs the distance from the watermark to it. */
 export function unobservedTail(branch: Branch, ledger: Ledger): UnobservedTail {
   const alreadyCut = alreadyCutThrough(ledger);
   const first = firstUnobservedFrom(branch, ledger, alreadyCut);
@@ -108,7 +108,7 @@ function firstUnobservedFrom(branch: Branch, ledger: Ledger, position: number): 
 }
 
 /**
- * The cut, moved back so that source entries which no observation covers stay verbatim and tool results keep their
+ * The cut, moved back so that source entries that nobody has observed stay verbatim and tool results keep their
  * call, if that keeps at most `gapMaxTokens` more.
  */
 function cutThatHidesNothing(branch: Branch, ledger: Ledger, end: number, gapMaxTokens: number): number {

@@ -10,7 +10,7 @@ import {
   clocksOfSession,
   emptySession,
   extendSession,
-  hasUnreflectedCoverage,
+  hasUnreflected,
   sessionOf,
 } from "../../../src/reducers/session.ts";
 import { DEFAULT_SETTINGS } from "../../../src/reducers/settings.ts";
@@ -239,9 +239,9 @@ describe("the clocks", () => {
 
 describe("the reflector", () => {
   it("has work once an observation covers what no reflection does", () => {
-    expect(hasUnreflectedCoverage(fold())).toBe(false);
-    expect(hasUnreflectedCoverage(fold(observed("o1", "e1")))).toBe(true);
-    expect(hasUnreflectedCoverage(fold(observed("o1", "e1"), reflected("r1", "e1")))).toBe(false);
+    expect(hasUnreflected(fold())).toBe(false);
+    expect(hasUnreflected(fold(observed("o1", "e1")))).toBe(true);
+    expect(hasUnreflected(fold(observed("o1", "e1"), reflected("r1", "e1")))).toBe(false);
   });
 });
 
