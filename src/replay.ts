@@ -18,7 +18,7 @@ export { compactionLane } from "./machines/lanes/compaction-lane.ts";
 export type { LanesSnapshot } from "./machines/lanes/lanes.ts";
 export { observerLane } from "./machines/lanes/observer-lane.ts";
 export { reflectDropLane } from "./machines/lanes/reflect-drop-lane.ts";
-export { explainLane, type Moment, whyLane } from "./machines/recording/explain.ts";
+export { type EngineMoment, explainLane, whyLane } from "./machines/recording/explain.ts";
 export type { Decision, RecordingLine } from "./machines/recording/recording.ts";
 export { parseRecordingLine, RecordingLineError } from "./machines/recording/recording-line.ts";
 export {

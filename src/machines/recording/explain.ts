@@ -11,7 +11,7 @@ import type { LanesSnapshot } from "../lanes/lanes.ts";
 import { delayLeft } from "../lanes/work-lane.ts";
 
 /** The engine at one moment; a step of a replay is one, and so is a live engine. */
-export interface Moment {
+export interface EngineMoment {
   readonly state: EngineState;
   readonly snapshot: LanesSnapshot;
   /** Milliseconds since the epoch: event time, or the clock on the wall for a live engine. */
@@ -22,7 +22,7 @@ export interface Moment {
  * Why a lane is in its state and what would move it, in one sentence: "observer is due since #40: 10,340 of 10,000
  * tokens; waiting for the next turn_end or agent_start".
  */
-export function explainLane(lane: LaneName, moment: Moment): string {
+export function explainLane(lane: LaneName, moment: EngineMoment): string {
   const { state, snapshot, at } = moment;
   const { clock, threshold } = laneInputs(state, snapshot.states, at)[lane];
   const since = snapshot.since[lane];
@@ -32,7 +32,7 @@ export function explainLane(lane: LaneName, moment: Moment): string {
 }
 
 /** The latter half of it: what keeps the lane where it is, and what would move it. */
-export function whyLane(lane: LaneName, { state, snapshot, at }: Moment): string {
+export function whyLane(lane: LaneName, { state, snapshot, at }: EngineMoment): string {
   const readings = laneInputs(state, snapshot.states, at);
   const why = { state, snapshot, readings, at };
   if (!state.isOpen) return "no session is open, so nothing starts";
@@ -50,7 +50,7 @@ const NAMES: Readonly<Record<LaneName, string>> = {
 
 const UNDER_WAY = /^(running|requested|compacting)/;
 
-interface Why extends Moment {
+interface Why extends EngineMoment {
   readonly readings: LaneInputs;
 }
 

@@ -17,12 +17,12 @@ import {
   type Request,
   type TimelineItem,
 } from "./simulation.ts";
-import { type Price, type WorkerModel, workerOf } from "./workload.ts";
+import { type Price, type Workload, workerOf } from "./workload.ts";
 
 export interface RecordingSimulationOptions {
   /** Settings in place of the recorded ones */
   patch: Partial<Settings>;
-  model: WorkerModel;
+  model: Workload;
   price?: Price | undefined;
   /** False: all results are modelled, also where the schedules agree, so that schedules compare fairly. */
   reuseResults?: boolean;

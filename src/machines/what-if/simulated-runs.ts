@@ -8,7 +8,7 @@ import { activeObservations, maximumDrops } from "../../reducers/ledger/pool.ts"
 import { RELEVANCES } from "../../reducers/ledger/records.ts";
 import { observerChunkBudget } from "../../reducers/settings.ts";
 import type { Command } from "../commands.ts";
-import { type Price, readBy, unitsOf, type WorkerModel } from "./workload.ts";
+import { type Price, readBy, unitsOf, type Workload } from "./workload.ts";
 
 export type StartRun = Extract<Command, { type: "startRun" }>;
 
@@ -28,7 +28,7 @@ export interface RunMaker {
   nextEntryId(): string;
 }
 
-export function createRunMaker(model: WorkerModel, price: Price | undefined): RunMaker {
+export function createRunMaker(model: Workload, price: Price | undefined): RunMaker {
   /** What is left of records and of empty runs when both are whole numbers. */
   const carry = Object.fromEntries(WORKERS.map((worker) => [worker, { records: 0, empty: 0 }])) as Record<
     Worker,

@@ -11,13 +11,13 @@ import {
   type Request,
   type TimelineItem,
 } from "./simulation.ts";
-import { DEFAULT_MODEL, type Price, type WorkerModel } from "./workload.ts";
+import { DEFAULT_MODEL, type Price, type Workload } from "./workload.ts";
 
 export interface SessionReplayOptions {
   sessionId?: string;
   /** Settings in place of the defaults: a session file does not tell which were in force. */
   patch?: Partial<Settings>;
-  model?: WorkerModel;
+  model?: Workload;
   price?: Price | undefined;
   /** False: all results are modelled, those of the file's ledger are left out, so that schedules compare fairly. */
   reuseResults?: boolean;

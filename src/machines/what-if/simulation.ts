@@ -14,7 +14,7 @@ import type { Keyframe } from "../keyframe.ts";
 import type { ReplayStep } from "../recording/replay-step.ts";
 import { createBranchChanges } from "./simulated-branch.ts";
 import { createRunMaker, type ModelledRun, type StartRun } from "./simulated-runs.ts";
-import type { Price, WorkerModel } from "./workload.ts";
+import type { Price, Workload } from "./workload.ts";
 
 /** One thing that happened, on the way through a simulation. */
 export interface TimelineItem {
@@ -39,7 +39,7 @@ export type Answer =
 export interface SimulationOptions {
   /** Settings in place of the recorded ones */
   patch: Partial<Settings>;
-  model: WorkerModel;
+  model: Workload;
   price?: Price | undefined;
   /** `cause` is the item that led to the request; undefined when a modelled event did. */
   answer: (request: Request, step: Step, cause: TimelineItem | undefined) => Answer;

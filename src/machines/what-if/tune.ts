@@ -10,7 +10,7 @@ import type { ReplayStep } from "../recording/replay-step.ts";
 import { timelineOf } from "./session-timeline.ts";
 import { createRecordedTimeline } from "./simulated-recording.ts";
 import { createSimulation, type Simulation } from "./simulation.ts";
-import type { Price, WorkerModel } from "./workload.ts";
+import type { Price, Workload } from "./workload.ts";
 
 /** The settings that decide how often the lanes work. */
 export type Thresholds = Pick<Settings, "observeAfterTokens" | "reflectAfterTokens" | "compactAfterTokens">;
@@ -39,7 +39,7 @@ export interface TuneOptions {
   grid: readonly Thresholds[];
   /** Other settings in place of the recorded ones */
   patch?: Partial<Settings>;
-  model: WorkerModel;
+  model: Workload;
   price?: Price | undefined;
 }
 

@@ -25,7 +25,7 @@ export interface RunModel {
   outputPerRequest: number;
 }
 
-export interface WorkerModel extends Readonly<Record<Worker, RunModel>> {
+export interface Workload extends Readonly<Record<Worker, RunModel>> {
   /** Source tokens that Pi keeps verbatim when it compacts */
   readonly keepTokens: number;
   /** Whether that was measured */
@@ -42,7 +42,7 @@ export interface Price {
  * What is assumed of a worker whose runs nobody recorded: a record for each few hundred source tokens, a run of two
  * requests in some ten seconds. Orders of magnitude, from runs with mid-sized models.
  */
-export const DEFAULT_MODEL: WorkerModel = {
+export const DEFAULT_MODEL: Workload = {
   observer: {
     measuredRuns: 0,
     emptyShare: 0,
@@ -80,7 +80,7 @@ export const DEFAULT_MODEL: WorkerModel = {
 /** Measures how the workers of a recording do. */
 export interface RunStatistics {
   take(step: Step): void;
-  model(): WorkerModel;
+  model(): Workload;
   /** What the recorded model costs, going by the recorded spend; undefined when that says nothing. */
   price(): Price | undefined;
 }

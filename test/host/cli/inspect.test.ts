@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { EventPage, Moment, Overview } from "../../../src/host/inspector/history/viewer-data.ts";
+import type { EventPage, EventDetail, Overview } from "../../../src/host/inspector/history/viewer-data.ts";
 import { plainSession, SESSION_HEADER } from "../../support/plain-session.ts";
 import { linesOf, type Result, ROOT, run } from "../../support/run-cli.ts";
 import { type Inspected, startInspect } from "../../support/run-inspect.ts";
@@ -37,7 +37,7 @@ async function inspected<T>(args: readonly string[], look: (served: Inspected) =
 /** What a page at its end would ask for. */
 async function atTheEnd({ ask }: Inspected) {
   const overview = await ask<Overview>("overview");
-  const moment = await ask<Moment>(`moment?index=${overview.count - 1}`);
+  const moment = await ask<EventDetail>(`moment?index=${overview.count - 1}`);
   return { overview, moment };
 }
 

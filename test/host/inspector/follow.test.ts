@@ -13,7 +13,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { InspectorMessage } from "../../../src/effects/inspector-feed.ts";
 import { createRecorder, type Recorder } from "../../../src/effects/recorder.ts";
-import type { Growth } from "../../../src/host/inspector/history/viewer-data.ts";
+import type { Progress } from "../../../src/host/inspector/history/viewer-data.ts";
 import type { InspectSource } from "../../../src/host/inspector/sources/inspect-source.ts";
 import { openRecordingSource } from "../../../src/host/inspector/sources/recording-source.ts";
 import { RECORDING_VERSION } from "../../../src/machines/recording/recording.ts";
@@ -58,17 +58,17 @@ describe("a recording that is still being written", () => {
   it("grows as lines are appended, in whatever pieces", async () => {
     const begun = Math.floor(RECORDED.length / 3);
     writeFileSync(file, RECORDED.slice(0, begun));
-    const { chronicle, store, onGrowth, ...rest } = await open();
-    const before = chronicle.length;
+    const { eventHistory, store, onProgress, ...rest } = await open();
+    const before = eventHistory.length;
     expect(before).toBeGreaterThan(3);
-    const told: Growth[] = [];
-    onGrowth((growth) => told.push(growth));
+    const told: Progress[] = [];
+    onProgress((progress) => told.push(progress));
     for (let at = begun; at < RECORDED.length; at += 700) {
       appendFileSync(file, RECORDED.slice(at, at + 700));
       await sleep(15);
     }
     const all = eventsOf(RECORDED);
-    await waitFor(() => chronicle.length === all.length, "all events");
+    await waitFor(() => eventHistory.length === all.length, "all events");
     await waitFor(() => told.at(-1)?.count === all.length, "word of them");
     expect(store.read(0, all.length)).toEqual(all);
     // Half a line is no loss while somebody is writing it.
@@ -79,20 +79,23 @@ describe("a recording that is still being written", () => {
   it("takes a last line without its end of line once, and what comes after it", async () => {
     const lines = RECORDED.trimEnd().split("\n");
     writeFileSync(file, lines.slice(0, 3).join("\n"));
-    const { chronicle } = await open();
-    await waitFor(() => chronicle.length === eventsOf(lines.slice(0, 3).join("\n")).length, "the last line");
+    const { eventHistory } = await open();
+    await waitFor(
+      () => eventHistory.length === eventsOf(lines.slice(0, 3).join("\n")).length,
+      "the last line",
+    );
     appendFileSync(file, `\n${lines.slice(3).join("\n")}\n`);
-    await waitFor(() => chronicle.length === eventsOf(RECORDED).length, "the others");
+    await waitFor(() => eventHistory.length === eventsOf(RECORDED).length, "the others");
   });
 
   it("names a line that was lost, also one that comes later", async () => {
     const lines = RECORDED.trimEnd().split("\n");
     writeFileSync(file, `${lines.slice(0, 6).join("\n")}\n`);
-    const { notes, onGrowth } = await open();
+    const { notes, onProgress } = await open();
     expect(notes).toEqual([]);
     let told: readonly string[] = [];
-    onGrowth((growth) => {
-      told = growth.notes;
+    onProgress((progress) => {
+      told = progress.notes;
     });
     appendFileSync(file, `not JSON\n${lines.slice(6).join("\n")}\n`);
     await waitFor(() => told.length > 0, "the note");
@@ -104,18 +107,18 @@ describe("a recording that is still being written", () => {
     const recorder = record(s, 25_000);
     await work(s, 5);
     await waitFor(() => existsSync(file), "the beginning");
-    const { chronicle, store } = await open();
+    const { eventHistory, store } = await open();
     await work(s, 80);
     await recorder.close();
     const parts = [5, 4, 3, 2, 1].map((n) => `${file}.${n}`).filter((part) => existsSync(part));
     expect(parts.length).toBeGreaterThan(1);
     expect(parts.length).toBeLessThan(5);
     const written = eventsOf([...parts, file].map((part) => readFileSync(part, "utf8")).join(""));
-    await waitFor(() => chronicle.length === written.length, "all that was written");
+    await waitFor(() => eventHistory.length === written.length, "all that was written");
     expect(store.read(0, written.length)).toEqual(written);
     const happened = written.filter(({ reason }) => reason !== "keyframe").map(({ seq }) => seq);
     expect(happened).toEqual(s.steps.map(({ event }) => event.seq));
-    const { session, workers } = chronicle.stateAt(chronicle.length - 1);
+    const { session, workers } = eventHistory.stateAt(eventHistory.length - 1);
     expect(session.ledger.counts).toEqual(s.engine.state.session.ledger.counts);
     expect(workers).toEqual(s.engine.state.workers);
     expect(source?.notes).toEqual([]);
@@ -123,15 +126,15 @@ describe("a recording that is still being written", () => {
 
   it("says so when the file becomes shorter, and keeps what it has", async () => {
     writeFileSync(file, RECORDED);
-    const { chronicle, onGrowth } = await open();
-    let told: Growth | undefined;
-    onGrowth((growth) => {
-      told = growth;
+    const { eventHistory, onProgress } = await open();
+    let told: Progress | undefined;
+    onProgress((progress) => {
+      told = progress;
     });
     truncateSync(file, 300);
     await waitFor(() => told?.complete === true, "the end");
     expect(told?.notes.join()).toMatch(/became shorter/);
-    expect(chronicle.length).toBe(eventsOf(RECORDED).length);
+    expect(eventHistory.length).toBe(eventsOf(RECORDED).length);
   });
 
   it("tells the protocol's receivers of what is appended", async () => {

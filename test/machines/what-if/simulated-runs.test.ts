@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createRunMaker, type StartRun } from "../../../src/machines/what-if/simulated-runs.ts";
-import { DEFAULT_MODEL, type RunModel, type WorkerModel } from "../../../src/machines/what-if/workload.ts";
+import { DEFAULT_MODEL, type RunModel, type Workload } from "../../../src/machines/what-if/workload.ts";
 import type { Worker } from "../../../src/reducers/engine/lane-names.ts";
 import type { EntryFact, LedgerFact } from "../../../src/reducers/entries/entry-fact.ts";
 import { isMemoryId } from "../../../src/reducers/ledger/records.ts";
@@ -8,7 +8,7 @@ import { ledgerEntry, type Schedule, schedule } from "../../support/schedule.ts"
 
 const settings = { passive: true, observationsPoolTargetTokens: 100, observerChunkMaxTokens: 2000 };
 
-function modelWith(worker: Worker, model: Partial<RunModel>): WorkerModel {
+function modelWith(worker: Worker, model: Partial<RunModel>): Workload {
   return { ...DEFAULT_MODEL, [worker]: { ...DEFAULT_MODEL[worker], ...model } };
 }
 

@@ -8,11 +8,7 @@ import {
   type SessionReplayOptions,
 } from "../../../src/machines/what-if/simulated-session.ts";
 import { createTune, gridOf, type TuneRow } from "../../../src/machines/what-if/tune.ts";
-import {
-  createRunStatistics,
-  DEFAULT_MODEL,
-  type WorkerModel,
-} from "../../../src/machines/what-if/workload.ts";
+import { createRunStatistics, DEFAULT_MODEL, type Workload } from "../../../src/machines/what-if/workload.ts";
 import type { Worker } from "../../../src/reducers/engine/lane-names.ts";
 import { clocksOfSession } from "../../../src/reducers/session.ts";
 import type { Settings } from "../../../src/reducers/settings.ts";
@@ -144,7 +140,7 @@ describe("a plain session", () => {
 });
 
 /** A recorded session: prompts of a thousand tokens, each run answered before the next. */
-function recordedSession(prompts: number): { lines: RecordingLine[]; model: WorkerModel } {
+function recordedSession(prompts: number): { lines: RecordingLine[]; model: Workload } {
   const s = schedule({ observeAfterTokens: 2000, reflectAfterTokens: 4000, compactAfterTokens: 1_000_000 });
   for (let n = 0; n < prompts; n++) {
     s.wait(30_000);

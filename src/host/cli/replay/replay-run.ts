@@ -5,7 +5,7 @@ import type { Verification } from "../../../machines/recording/verify.ts";
 import { createRecordingSimulation } from "../../../machines/what-if/simulated-recording.ts";
 import { createSessionReplay } from "../../../machines/what-if/simulated-session.ts";
 import type { AnswerCounts } from "../../../machines/what-if/simulation.ts";
-import { createRunStatistics, type Price, type WorkerModel } from "../../../machines/what-if/workload.ts";
+import { createRunStatistics, type Price, type Workload } from "../../../machines/what-if/workload.ts";
 import type { Settings } from "../../../reducers/settings.ts";
 import { type Io, UsageError } from "../io.ts";
 import {
@@ -27,7 +27,7 @@ export interface RunReport {
   verification?: Verification;
   /** Only where results were answered by a model or by what the file holds */
   answers?: AnswerCounts;
-  model?: WorkerModel;
+  model?: Workload;
 }
 
 export interface RunOptions {
@@ -110,7 +110,7 @@ async function runSimulation(
 export async function measureWorkers(
   source: RecordingSource,
   io: Io,
-): Promise<{ model: WorkerModel; price: Price | undefined }> {
+): Promise<{ model: Workload; price: Price | undefined }> {
   const statistics = createRunStatistics();
   const reading = newReading();
   const { read, lostLine, report, end } = createReplay();

@@ -1,7 +1,7 @@
 import type { ReplayStep } from "../../../machines/recording/replay-step.ts";
 import type { Decided, Difference, Verification } from "../../../machines/recording/verify.ts";
 import type { AnswerCounts } from "../../../machines/what-if/simulation.ts";
-import type { WorkerModel } from "../../../machines/what-if/workload.ts";
+import type { Workload } from "../../../machines/what-if/workload.ts";
 import type { EngineEventOf } from "../../../reducers/engine/events.ts";
 import { type LaneName, WORKERS, type Worker } from "../../../reducers/engine/lane-names.ts";
 import { decisionWords, eventWords } from "../../inspector/history/event-words.ts";
@@ -88,7 +88,7 @@ function runWords(worker: Worker, outcomes: Tally["runs"][Worker]): string {
 }
 
 /** Says what of a replay is modelled, and on what. */
-export function answerWords(answers: AnswerCounts, model: WorkerModel | undefined): string[] {
+export function answerWords(answers: AnswerCounts, model: Workload | undefined): string[] {
   const many = (type: "modelled" | "noTrace") =>
     [...WORKERS, "compaction" as const]
       .filter((who) => answers[who][type] > 0)
@@ -107,7 +107,7 @@ export function answerWords(answers: AnswerCounts, model: WorkerModel | undefine
   return lines;
 }
 
-function modelWords(answers: AnswerCounts, model: WorkerModel | undefined): string {
+function modelWords(answers: AnswerCounts, model: Workload | undefined): string {
   const modelled = WORKERS.filter((worker) => answers[worker].modelled > 0);
   const measured = modelled.filter((worker) => (model?.[worker].measuredRuns ?? 0) > 0);
   const assumed = modelled.filter((worker) => !measured.includes(worker));

@@ -1,8 +1,8 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 import type { EngineEvent } from "../../../reducers/engine/events.ts";
 import { LANES, type LaneName } from "../../../reducers/engine/lane-names.ts";
-import type { Chronicle, EventStore } from "./chronicle.ts";
 import { lastAtMostOf } from "./columns.ts";
+import type { EventHistory, EventStore } from "./event-history.ts";
 import { decisionWords, EVENT_TYPES, eventWords } from "./event-words.ts";
 import type { EventPage, EventPosition, EventRow } from "./viewer-data.ts";
 
@@ -37,17 +37,17 @@ const FREQUENT = EVENT_TYPES.map((type) =>
 );
 
 /** Finds and pages events. Matches are looked up once for a filter and looked up further when the source grows. */
-export function createEventList(chronicle: Chronicle, store: EventStore): EventList {
+export function createEventList(eventHistory: EventHistory, store: EventStore): EventList {
   const known = new Map<string, Matches>();
 
   function rowOf(index: number, event: EngineEvent): EventRow {
-    const decided = chronicle.decisions.get(index);
+    const decided = eventHistory.decisions.get(index);
     return {
       index,
-      number: chronicle.numbers.at(index),
-      at: chronicle.at.at(index),
+      number: eventHistory.numbers.at(index),
+      at: eventHistory.at.at(index),
       type: event.type,
-      modelled: chronicle.modelled.has(index),
+      modelled: eventHistory.modelled.has(index),
       words: eventWords(event),
       decision: decided ? decisionWords(decided) : "",
       lanes: decided ? decided.transitions.map(({ lane }) => lane) : [],
@@ -62,9 +62,9 @@ export function createEventList(chronicle: Chronicle, store: EventStore): EventL
 
   /** Whether an event, or what it did, says this in words. Most words are in its JSON too, which is looked at before. */
   function saysInWords(index: number, text: string): boolean {
-    const decided = chronicle.decided.at(index) === 1 ? chronicle.decisions.get(index) : undefined;
+    const decided = eventHistory.decided.at(index) === 1 ? eventHistory.decisions.get(index) : undefined;
     if (decided && decisionWords(decided).toLowerCase().includes(text)) return true;
-    if (FREQUENT[chronicle.types.at(index)]) return false;
+    if (FREQUENT[eventHistory.types.at(index)]) return false;
     const [event] = store.read(index, index + 1);
     return event !== undefined && eventWords(event).toLowerCase().includes(text);
   }
@@ -83,7 +83,7 @@ export function createEventList(chronicle: Chronicle, store: EventStore): EventL
   async function search(filter: EventFilter): Promise<Matches> {
     const matches = matchesOf(filter);
     const started = performance.now();
-    while (matches.scanned < chronicle.length && performance.now() - started < SEARCH_MS) {
+    while (matches.scanned < eventHistory.length && performance.now() - started < SEARCH_MS) {
       scanBlock(filter, matches);
       // A long search must not hold up the session that is being looked at.
       await nextTick();
@@ -95,10 +95,10 @@ export function createEventList(chronicle: Chronicle, store: EventStore): EventL
     const types = new Set(filter.types.map((type) => EVENT_TYPES.indexOf(type as EngineEvent["type"])));
     const text = filter.text.trim().toLowerCase();
     const passes = (index: number) =>
-      (types.size === 0 || types.has(chronicle.types.at(index))) &&
-      (filter.lanes.length === 0 || movesOneOf(chronicle, index, filter.lanes));
+      (types.size === 0 || types.has(eventHistory.types.at(index))) &&
+      (filter.lanes.length === 0 || movesOneOf(eventHistory, index, filter.lanes));
     const from = matches.scanned;
-    const to = Math.min(chronicle.length, from + SCAN_BLOCK);
+    const to = Math.min(eventHistory.length, from + SCAN_BLOCK);
     const inJson = text === "" ? undefined : store.matching(from, to, text);
     for (let index = from; index < to; index++) {
       if (passes(index) && (!inJson || inJson.has(index) || saysInWords(index, text)))
@@ -116,11 +116,11 @@ export function createEventList(chronicle: Chronicle, store: EventStore): EventL
       const rows = Math.min(count, MOST_ROWS);
       if (isAll(filter)) {
         const start = Math.max(0, from);
-        const end = Math.min(chronicle.length, start + rows);
+        const end = Math.min(eventHistory.length, start + rows);
         const events = end > start ? store.read(start, end) : [];
         return {
-          matches: chronicle.length,
-          searched: chronicle.length,
+          matches: eventHistory.length,
+          searched: eventHistory.length,
           from: start,
           rows: events.map((event, offset) => rowOf(start + offset, event)),
         };
@@ -134,14 +134,14 @@ export function createEventList(chronicle: Chronicle, store: EventStore): EventL
       };
     },
     async positionOf(filter, index) {
-      if (isAll(filter)) return { position: chronicle.length === 0 ? null : index, pending: false };
+      if (isAll(filter)) return { position: eventHistory.length === 0 ? null : index, pending: false };
       const { indexes, scanned } = await search(filter);
       const position = Math.max(0, lastAtMostOf(indexes, index));
       return { position: indexes.length === 0 ? null : position, pending: scanned <= index };
     },
     jump(lane, index, direction) {
       const found = (lane ? [lane] : LANES)
-        .map((each) => neighbour(chronicle.states[each].indexes, index, direction))
+        .map((each) => neighbour(eventHistory.states[each].indexes, index, direction))
         .filter((each) => each !== null);
       if (found.length === 0) return null;
       return direction > 0 ? Math.min(...found) : Math.max(...found);
@@ -155,7 +155,7 @@ interface Matches {
   scanned: number;
 }
 
-function movesOneOf({ decisions }: Chronicle, index: number, lanes: readonly LaneName[]): boolean {
+function movesOneOf({ decisions }: EventHistory, index: number, lanes: readonly LaneName[]): boolean {
   const decided = decisions.get(index);
   return decided?.transitions.some(({ lane }) => lanes.includes(lane)) ?? false;
 }

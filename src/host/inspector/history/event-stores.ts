@@ -1,6 +1,6 @@
 import { parseRecordingLine } from "../../../machines/recording/recording-line.ts";
 import type { EngineEvent } from "../../../reducers/engine/events.ts";
-import type { EventStore } from "./chronicle.ts";
+import type { EventStore } from "./event-history.ts";
 
 /** An event store that is filled while people look. */
 export interface GrowingStore extends EventStore {

@@ -1,6 +1,6 @@
 import { LANES, type LaneName } from "../../../reducers/engine/lane-names.ts";
-import { type Chronicle, perLane, type RunMark } from "./chronicle.ts";
 import { BLOCK, firstAtLeast, lastAtMost, lastAtMostOf, type Spans } from "./columns.ts";
+import { type EventHistory, perLane, type RunMark } from "./event-history.ts";
 import type { Axis, Timeline, TimelineRun } from "./viewer-data.ts";
 
 export interface TimelineQuery {
@@ -13,16 +13,18 @@ export interface TimelineQuery {
 }
 
 /** A stretch of the time line, thinned so that its size depends on the width and not on the events in it. */
-export function timelineOf(chronicle: Chronicle, query: TimelineQuery): Timeline {
+export function timelineOf(eventHistory: EventHistory, query: TimelineQuery): Timeline {
   const { axis, width } = query;
-  const last = Math.max(0, chronicle.length - 1);
-  const xOf = (index: number) => (axis === "event" ? index : chronicle.at.at(index));
+  const last = Math.max(0, eventHistory.length - 1);
+  const xOf = (index: number) => (axis === "event" ? index : eventHistory.at.at(index));
   const from = query.from ?? xOf(0);
   const to = Math.max(query.to ?? xOf(last), from + (axis === "event" ? 1 : 1000));
   const indexAt = (x: number) =>
-    axis === "event" ? Math.floor(x) : lastAtMost(chronicle.length, (index) => chronicle.at.at(index), x);
+    axis === "event"
+      ? Math.floor(x)
+      : lastAtMost(eventHistory.length, (index) => eventHistory.at.at(index), x);
   const view: View = {
-    chronicle,
+    eventHistory,
     from,
     to,
     first: Math.max(0, indexAt(from)),
@@ -30,15 +32,17 @@ export function timelineOf(chronicle: Chronicle, query: TimelineQuery): Timeline
     perPixel: (to - from) / Math.max(1, width),
     xOf,
     indexFrom: (x) =>
-      axis === "event" ? Math.ceil(x) : firstAtLeast(chronicle.length, (index) => chronicle.at.at(index), x),
+      axis === "event"
+        ? Math.ceil(x)
+        : firstAtLeast(eventHistory.length, (index) => eventHistory.at.at(index), x),
   };
-  if (chronicle.length === 0)
+  if (eventHistory.length === 0)
     return { axis, from, to, lanes: noLanes(), runs: [], compactions: [], clocks: noClocks() };
   return {
     axis,
     from,
     to,
-    lanes: perLane((lane) => stateSpans(view, chronicle.states[lane])),
+    lanes: perLane((lane) => stateSpans(view, eventHistory.states[lane])),
     runs: runsIn(view),
     compactions: compactionsIn(view),
     clocks: clocksIn(view, width),
@@ -46,7 +50,7 @@ export function timelineOf(chronicle: Chronicle, query: TimelineQuery): Timeline
 }
 
 interface View {
-  chronicle: Chronicle;
+  eventHistory: EventHistory;
   from: number;
   to: number;
   /** The first event in view, and the one before it if it still holds there */
@@ -99,8 +103,8 @@ function stateSpans(
 
 const OUTCOMES = ["failed", "stale", "aborted", "empty", "recorded"];
 
-function runsIn({ chronicle, from, to, first, last, perPixel, xOf }: View): TimelineRun[] {
-  const { runs } = chronicle;
+function runsIn({ eventHistory, from, to, first, last, perPixel, xOf }: View): TimelineRun[] {
+  const { runs } = eventHistory;
   // A run that began before the view may still be in flight in it; runs of one lane do not overlap.
   const start = Math.max(0, lastAtMost(runs.length, (n) => runs[n]?.from ?? 0, first) - LANES.length);
   const found: TimelineRun[] = [];
@@ -114,7 +118,7 @@ function runsIn({ chronicle, from, to, first, last, perPixel, xOf }: View): Time
     const close = lastOf.get(run.lane);
     if (close && x0 - close.x0 < perPixel * MARK) merge(close, run, x1);
     else {
-      const mark = markOf(chronicle, run, x0, x1);
+      const mark = markOf(eventHistory, run, x0, x1);
       lastOf.set(run.lane, mark);
       found.push(mark);
     }
@@ -122,7 +126,7 @@ function runsIn({ chronicle, from, to, first, last, perPixel, xOf }: View): Time
   return found;
 }
 
-function markOf({ at }: Chronicle, run: RunMark, x0: number, x1: number): TimelineRun {
+function markOf({ at }: EventHistory, run: RunMark, x0: number, x1: number): TimelineRun {
   const durationMs = run.to === null ? null : at.at(run.to) - at.at(run.from);
   return { ...run, x0, x1, durationMs, count: 1 };
 }
@@ -136,8 +140,8 @@ function merge(mark: TimelineRun, run: RunMark, x1: number): void {
   }
 }
 
-function compactionsIn({ chronicle, first, last, perPixel, xOf }: View): Timeline["compactions"] {
-  const marks = chronicle.compactions;
+function compactionsIn({ eventHistory, first, last, perPixel, xOf }: View): Timeline["compactions"] {
+  const marks = eventHistory.compactions;
   const found: Timeline["compactions"] = [];
   for (
     let n = Math.max(
@@ -162,16 +166,16 @@ function compactionsIn({ chronicle, first, last, perPixel, xOf }: View): Timelin
 
 /** Each bucket gives its lowest and its highest value of every clock, so that no peak and no reset vanishes. */
 function clocksIn(
-  { chronicle, from, first, last, perPixel, xOf, indexFrom }: View,
+  { eventHistory, from, first, last, perPixel, xOf, indexFrom }: View,
   width: number,
 ): Timeline["clocks"] {
   const clocks = noClocks() as Timeline["clocks"];
-  const columns = LANES.map((lane) => chronicle.clocks[lane]);
+  const columns = LANES.map((lane) => eventHistory.clocks[lane]);
   const push = (x: number, index: number, values: readonly number[]) => {
     clocks.x.push(x);
     for (const [at, lane] of LANES.entries()) {
       clocks.values[lane].push(values[at] ?? 0);
-      clocks.thresholds[lane].push(chronicle.thresholds[lane].at(index) ?? 0);
+      clocks.thresholds[lane].push(eventHistory.thresholds[lane].at(index) ?? 0);
     }
   };
   if (last - first < width * 2) {

@@ -4,7 +4,7 @@ import type { EngineEvent } from "../../../reducers/engine/events.ts";
 import type { LaneName } from "../../../reducers/engine/lane-names.ts";
 
 /** What the server tells the page, as JSON. Positions are indexes of events, counted from 0. */
-export interface Overview extends Growth {
+export interface Overview extends Progress {
   source: { kind: "recording" | "session" | "live"; name: string };
   firstAt: number;
   /** Whether the memory's text can be shown */
@@ -12,7 +12,7 @@ export interface Overview extends Growth {
 }
 
 /** What changes as the source grows; the live socket says it whenever it has. */
-export interface Growth {
+export interface Progress {
   count: number;
   /** No more events will come */
   complete: boolean;
@@ -92,7 +92,7 @@ export interface Change {
   delta: number | null;
 }
 
-export interface Moment {
+export interface EventDetail {
   row: EventRow;
   changes: Change[];
   lanes: Record<

@@ -2,10 +2,10 @@ import { clockTime, day } from "./format.ts";
 import { toggleTheme } from "./keys.ts";
 import { ChartsPanel } from "./panels/charts.tsx";
 import { ClocksPlot } from "./panels/clocks.tsx";
+import { MomentPanel } from "./panels/event-detail.tsx";
 import { EventsPanel } from "./panels/events.tsx";
 import { Help } from "./panels/help.tsx";
 import { MemoryPanel } from "./panels/memory.tsx";
-import { MomentPanel } from "./panels/moment.tsx";
 import { Swimlanes } from "./panels/swimlanes.tsx";
 import { Transport } from "./panels/transport.tsx";
 import {
@@ -122,7 +122,7 @@ function FollowButton({ isLive }: { isLive: boolean }) {
 }
 
 const TABS: { name: Panel; label: string; key: string }[] = [
-  { name: "moment", label: "Moment", key: "m" },
+  { name: "moment", label: "EventDetail", key: "m" },
   { name: "charts", label: "Charts", key: "c" },
   { name: "memory", label: "Memory", key: "y" },
 ];

@@ -1,12 +1,12 @@
 import type { LaneName } from "../../../reducers/engine/lane-names.ts";
 import type {
   Axis,
+  EventDetail,
   EventPage,
   EventPosition,
-  Growth,
   Memory,
-  Moment,
   Overview,
+  Progress,
   Timeline,
 } from "../history/viewer-data.ts";
 
@@ -44,7 +44,7 @@ function filterQuery({ types, lanes, text }: Filter): Query {
 }
 
 export const askOverview = () => ask<Overview>("overview");
-export const askMoment = (index: number) => ask<Moment>("moment", { index });
+export const askMoment = (index: number) => ask<EventDetail>("moment", { index });
 export const askMemory = (index: number) => ask<Memory | null>("memory", { index });
 
 export function askTimeline(
@@ -86,8 +86,8 @@ export async function askIndexAt(time: number): Promise<number> {
   return (await ask<{ index: number }>("at", { time })).index;
 }
 
-/** Follows the source. Calls back on every growth, and with null when who tells of it has gone. */
-export function followGrowth(listener: (growth: Growth | null) => void): void {
+/** Follows the source. Calls back on every progress, and with null when who tells of it has gone. */
+export function followGrowth(listener: (progress: Progress | null) => void): void {
   const socket = new WebSocket(`ws://${location.host}/live?token=${encodeURIComponent(token)}`);
   socket.onmessage = ({ data }) => listener(JSON.parse(data));
   socket.onclose = () => {

@@ -1,6 +1,6 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 import type { LaneName } from "../../../reducers/engine/lane-names.ts";
-import type { Axis, EventRow, Memory, Moment, Overview, Timeline } from "../history/viewer-data.ts";
+import type { Axis, EventDetail, EventRow, Memory, Overview, Timeline } from "../history/viewer-data.ts";
 import {
   askEvents,
   askIndexAt,
@@ -27,7 +27,7 @@ export const overview = signal<Overview | null>(null);
 export const failure = signal<string | null>(null);
 /** The selected event, by index */
 export const selected = signal(0);
-export const moment = signal<Moment | null>(null);
+export const moment = signal<EventDetail | null>(null);
 export const memory = signal<Memory | null>(null);
 export const axis = signal<Axis>("event");
 /** What the time line shows, in units of the axis; the whole when null */
@@ -217,14 +217,14 @@ export async function start(): Promise<void> {
   select(Number.isInteger(fromAddress) ? fromAddress : count.value - 1);
   if (grows.value) {
     connected.value = true;
-    followGrowth((growth) => {
-      if (!growth) {
+    followGrowth((progress) => {
+      if (!progress) {
         connected.value = false;
         return;
       }
       batch(() => {
-        if (overview.value) overview.value = { ...overview.value, ...growth };
-        if (following.value) selected.value = Math.max(0, growth.count - 1);
+        if (overview.value) overview.value = { ...overview.value, ...progress };
+        if (following.value) selected.value = Math.max(0, progress.count - 1);
       });
     });
   }

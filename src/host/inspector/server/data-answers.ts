@@ -1,20 +1,20 @@
 import { LANES, type LaneName } from "../../../reducers/engine/lane-names.ts";
 import { memoryView } from "../../pi/ui/memory-view.ts";
 import { lastAtMost } from "../history/columns.ts";
+import { eventDetailAt } from "../history/event-detail.ts";
 import type { EventFilter } from "../history/event-list.ts";
-import { momentAt } from "../history/moment.ts";
 import { timelineOf } from "../history/timeline.ts";
-import type { Growth, Memory, Overview } from "../history/viewer-data.ts";
+import type { Memory, Overview, Progress } from "../history/viewer-data.ts";
 import type { InspectSource } from "../sources/inspect-source.ts";
 
 /** What the page asks for, by path; undefined for a path that there is not. Throws for a question that makes no sense. */
 export async function answerData(source: InspectSource, { pathname, searchParams }: URL): Promise<unknown> {
-  const { chronicle, store, list } = source;
+  const { eventHistory, store, list } = source;
   switch (pathname) {
     case "/data/overview":
       return overviewOf(source);
     case "/data/timeline":
-      return timelineOf(chronicle, {
+      return timelineOf(eventHistory, {
         axis: searchParams.get("axis") === "time" ? "time" : "event",
         from: optionalNumber(searchParams, "from"),
         to: optionalNumber(searchParams, "to"),
@@ -39,7 +39,7 @@ export async function answerData(source: InspectSource, { pathname, searchParams
     case "/data/at":
       return { index: indexAtTime(source, optionalNumber(searchParams, "time") ?? 0) };
     case "/data/moment":
-      return momentAt(chronicle, store, list, indexOf(source, searchParams));
+      return eventDetailAt(eventHistory, store, list, indexOf(source, searchParams));
     case "/data/memory":
       return memoryAt(source, indexOf(source, searchParams));
     default:
@@ -48,17 +48,17 @@ export async function answerData(source: InspectSource, { pathname, searchParams
 }
 
 export function overviewOf(source: InspectSource): Overview {
-  const { kind, name, chronicle, lookup } = source;
+  const { kind, name, eventHistory, lookup } = source;
   return {
     source: { kind, name },
-    firstAt: chronicle.at.at(0),
+    firstAt: eventHistory.at.at(0),
     hasMemory: lookup !== undefined,
-    ...growthOf(source),
+    ...progressOf(source),
   };
 }
 
-export function growthOf({ chronicle, complete, reading, notes }: InspectSource): Growth {
-  const { length, at, taken } = chronicle;
+export function progressOf({ eventHistory, complete, reading, notes }: InspectSource): Progress {
+  const { length, at, taken } = eventHistory;
   return {
     complete,
     reading,
@@ -67,21 +67,21 @@ export function growthOf({ chronicle, complete, reading, notes }: InspectSource)
     lastAt: at.at(Math.max(0, length - 1)),
     taken: Object.fromEntries(
       LANES.map((lane) => [lane, Object.fromEntries(taken[lane])]),
-    ) as Growth["taken"],
+    ) as Progress["taken"],
   };
 }
 
 /** The last event at or before a time. */
-function indexAtTime({ chronicle }: InspectSource, time: number): number {
+function indexAtTime({ eventHistory }: InspectSource, time: number): number {
   return Math.max(
     0,
-    lastAtMost(chronicle.length, (index) => chronicle.at.at(index), time),
+    lastAtMost(eventHistory.length, (index) => eventHistory.at.at(index), time),
   );
 }
 
-function memoryAt({ chronicle, lookup }: InspectSource, index: number): Memory | null {
+function memoryAt({ eventHistory, lookup }: InspectSource, index: number): Memory | null {
   if (!lookup) return null;
-  const { session } = chronicle.stateAt(index);
+  const { session } = eventHistory.stateAt(index);
   return { visible: memoryView(session, lookup, "visible"), full: memoryView(session, lookup, "full") };
 }
 
@@ -103,10 +103,10 @@ function laneOf(value: string | null): LaneName | null {
   return LANES.find((lane) => lane === value) ?? null;
 }
 
-function indexOf({ chronicle }: InspectSource, params: URLSearchParams): number {
+function indexOf({ eventHistory }: InspectSource, params: URLSearchParams): number {
   const index = optionalNumber(params, "index");
-  if (index === undefined || !Number.isInteger(index) || index < 0 || index >= chronicle.length) {
-    throw new Error(`index must be from 0 to ${chronicle.length - 1}`);
+  if (index === undefined || !Number.isInteger(index) || index < 0 || index >= eventHistory.length) {
+    throw new Error(`index must be from 0 to ${eventHistory.length - 1}`);
   }
   return index;
 }

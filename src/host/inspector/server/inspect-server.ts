@@ -105,7 +105,7 @@ type Feed = (source: InspectSource, socket: WebSocket) => () => void;
 
 const FEEDS: Readonly<Record<string, Feed>> = {
   "/inspect": (source, socket) => source.streamMessages(writerOf(socket)),
-  "/live": (source, socket) => source.onGrowth((growth) => socket.send(JSON.stringify(growth))),
+  "/live": (source, socket) => source.onProgress((progress) => socket.send(JSON.stringify(progress))),
 };
 
 /** More than this waiting means that the receiver is slower than the source. */

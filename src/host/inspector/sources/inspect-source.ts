@@ -1,8 +1,8 @@
 import type { InspectorMessage } from "../../../effects/inspector-feed.ts";
 import type { EntryLookup } from "../../../reducers/entries/entry.ts";
-import type { Chronicle, EventStore } from "../history/chronicle.ts";
+import type { EventHistory, EventStore } from "../history/event-history.ts";
 import type { EventList } from "../history/event-list.ts";
-import type { Growth, Overview } from "../history/viewer-data.ts";
+import type { Overview, Progress } from "../history/viewer-data.ts";
 
 /** Where protocol messages go. */
 export interface MessageWriter {
@@ -15,7 +15,7 @@ export interface MessageWriter {
 export interface InspectSource {
   readonly kind: Overview["source"]["kind"];
   readonly name: string;
-  readonly chronicle: Chronicle;
+  readonly eventHistory: EventHistory;
   readonly store: EventStore;
   readonly list: EventList;
   /** Finds the texts of the memory; undefined for a recording, which has none. */
@@ -30,6 +30,6 @@ export interface InspectSource {
   /** Sends the protocol's messages: who is there first, then what happens. Gives what ends it. */
   streamMessages(writer: MessageWriter): () => void;
   /** Calls back when there are more events. Gives what ends it. */
-  onGrowth(listener: (growth: Growth) => void): () => void;
+  onProgress(listener: (progress: Progress) => void): () => void;
   close(): void | Promise<void>;
 }

@@ -2,8 +2,8 @@ import type { Observable } from "rxjs";
 import type { Engine, Step } from "../../../machines/engine.ts";
 import type { EntryLookup } from "../../../reducers/entries/entry.ts";
 import { storeOfEvents } from "../history/event-stores.ts";
-import { createGrowth } from "../history/growth.ts";
-import { growthOf } from "../server/data-answers.ts";
+import { createProgress } from "../history/progress.ts";
+import { progressOf } from "../server/data-answers.ts";
 import { watchEngine } from "./engine-watch.ts";
 import type { InspectSource } from "./inspect-source.ts";
 import { sourceInMemory } from "./memory-source.ts";
@@ -19,20 +19,20 @@ export function openLiveSource(
   const { source, take } = sourceInMemory("live", name, storeOfEvents(), lookup);
   for (const step of history) take(step);
   const live = { ...source, complete: false };
-  const growth = createGrowth(() => growthOf(live));
+  const progress = createProgress(() => progressOf(live));
   const steps = steps$.subscribe({
     next(step) {
       take(step);
-      growth.tell();
+      progress.tell();
     },
     error: () => {},
   });
   return {
     ...live,
     streamMessages: (writer) => watchEngine(engine, writer),
-    onGrowth: growth.listen,
+    onProgress: progress.listen,
     close() {
-      growth.close();
+      progress.close();
       steps.unsubscribe();
     },
   };

@@ -2,7 +2,7 @@ import { createEngine, type Step } from "../../../machines/engine.ts";
 import type { ReplayStep } from "../../../machines/recording/replay-step.ts";
 import type { EngineEvent } from "../../../reducers/engine/events.ts";
 import type { EntryLookup } from "../../../reducers/entries/entry.ts";
-import { createChronicle } from "../history/chronicle.ts";
+import { createEventHistory } from "../history/event-history.ts";
 import { createEventList } from "../history/event-list.ts";
 import type { GrowingStore } from "../history/event-stores.ts";
 import { watchEngine } from "./engine-watch.ts";
@@ -15,27 +15,27 @@ export function sourceInMemory(
   store: GrowingStore,
   lookup: EntryLookup | undefined,
 ): { source: InspectSource; take(step: Step | ReplayStep): void } {
-  const chronicle = createChronicle(store);
+  const eventHistory = createEventHistory(store);
   const source: InspectSource = {
     kind,
     name,
-    chronicle,
+    eventHistory,
     store,
-    list: createEventList(chronicle, store),
+    list: createEventList(eventHistory, store),
     lookup,
     notes: [],
     complete: true,
     reading: false,
     ready: Promise.resolve(),
     streamMessages: (writer) => streamEvents(source, writer),
-    onGrowth: () => () => {},
+    onProgress: () => () => {},
     close() {},
   };
   return {
     source,
     take(step): void {
       store.add(step.event);
-      chronicle.take(step);
+      eventHistory.take(step);
     },
   };
 }
@@ -44,7 +44,7 @@ const PUMP_EVERY_MS = 20;
 const EVENTS_READ = 256;
 
 /** Runs the events once more, this time with somebody watching, as fast as the receiver takes what there is to tell. */
-function streamEvents({ chronicle, store }: InspectSource, writer: MessageWriter): () => void {
+function streamEvents({ eventHistory, store }: InspectSource, writer: MessageWriter): () => void {
   const engine = createEngine();
   const stop = watchEngine(engine, writer);
   let read = 0;
@@ -52,7 +52,7 @@ function streamEvents({ chronicle, store }: InspectSource, writer: MessageWriter
   const pump = () => {
     while (!writer.isFull()) {
       if (waiting.length === 0) {
-        waiting = store.read(read, Math.min(chronicle.length, read + EVENTS_READ)).reverse();
+        waiting = store.read(read, Math.min(eventHistory.length, read + EVENTS_READ)).reverse();
         read += waiting.length;
       }
       const event = waiting.pop();

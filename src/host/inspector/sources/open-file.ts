@@ -32,7 +32,7 @@ export async function openFileSource(
     throw new UsageError(`${opened.file}: it is read again while you look, so it must be a file on disk`);
   }
   const source = await openRecordingSource(file);
-  if (source.chronicle.length > 0) return source;
+  if (source.eventHistory.length > 0) return source;
   await source.close();
   throw new UsageError(`${file}: the recording holds no event; ${source.notes[0] ?? "it is empty"}`);
 }

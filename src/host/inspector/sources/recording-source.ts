@@ -1,11 +1,11 @@
 import { basename } from "node:path";
 import { RecordingLineError } from "../../../machines/recording/recording-line.ts";
 import { createReplay } from "../../../machines/recording/replay.ts";
-import { createChronicle } from "../history/chronicle.ts";
+import { createEventHistory } from "../history/event-history.ts";
 import { createEventList } from "../history/event-list.ts";
 import { storeOfTexts } from "../history/event-stores.ts";
-import { createGrowth } from "../history/growth.ts";
-import { growthOf } from "../server/data-answers.ts";
+import { createProgress } from "../history/progress.ts";
+import { progressOf } from "../server/data-answers.ts";
 import type { InspectSource } from "./inspect-source.ts";
 import { openRecordingFile } from "./recording-file.ts";
 import { linesOf } from "./recording-lines.ts";
@@ -21,10 +21,10 @@ const BAD_LINES_NAMED = 3;
 export async function openRecordingSource(path: string): Promise<InspectSource> {
   const file = openRecordingFile(path);
   const store = storeOfTexts();
-  const chronicle = createChronicle(store);
+  const eventHistory = createEventHistory(store);
   const replay = createReplay();
   const badLines: string[] = [];
-  const growth = createGrowth(() => growthOf(source));
+  const progress = createProgress(() => progressOf(source));
   const ending = new AbortController();
   let bad = 0;
   let reading = true;
@@ -37,8 +37,8 @@ export async function openRecordingSource(path: string): Promise<InspectSource> 
       if (part !== current) number = 0;
       current = part;
       for (const line of lines) take(line, ++number);
-      if (lines.length > 0) growth.tell();
-      if (chronicle.length > 0) onBegun();
+      if (lines.length > 0) progress.tell();
+      if (eventHistory.length > 0) onBegun();
     }
   }
 
@@ -55,15 +55,15 @@ export async function openRecordingSource(path: string): Promise<InspectSource> 
     }
     if (!step) return;
     store.add(step.event);
-    chronicle.take(step);
+    eventHistory.take(step);
   }
 
   const source: InspectSource = {
     kind: "recording",
     name: basename(path),
-    chronicle,
+    eventHistory,
     store,
-    list: createEventList(chronicle, store),
+    list: createEventList(eventHistory, store),
     lookup: undefined,
     get notes() {
       const { missingEvents, verification } = replay.report;
@@ -90,10 +90,10 @@ export async function openRecordingSource(path: string): Promise<InspectSource> 
       void streamRecording(file, writer, AbortSignal.any([stop.signal, ending.signal])).catch(() => {});
       return () => stop.abort();
     },
-    onGrowth: growth.listen,
+    onProgress: progress.listen,
     async close() {
       ending.abort();
-      growth.close();
+      progress.close();
       await whole;
       file.close();
     },
@@ -102,7 +102,7 @@ export async function openRecordingSource(path: string): Promise<InspectSource> 
   await new Promise<void>((begun) => {
     source.ready = new Promise((caughtUp) => {
       const settle = () => {
-        if (reading) growth.tell();
+        if (reading) progress.tell();
         reading = false;
         begun();
         caughtUp();
@@ -110,7 +110,7 @@ export async function openRecordingSource(path: string): Promise<InspectSource> 
       whole = read(begun, settle)
         .catch((error: unknown) => {
           stopped = error instanceof Error ? error.message : String(error);
-          growth.tell();
+          progress.tell();
         })
         .finally(settle);
     });

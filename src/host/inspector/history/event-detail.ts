@@ -7,25 +7,30 @@ import { clocksOfSession } from "../../../reducers/session.ts";
 import { poolTarget } from "../../../reducers/settings.ts";
 import { clocksByLane } from "../../pi/ui/footer.ts";
 import { LANE_LABELS, resultWords, seconds, tokens, whyLanes } from "../../words.ts";
-import type { Chronicle, EventStore } from "./chronicle.ts";
+import type { EventHistory, EventStore } from "./event-history.ts";
 import type { EventList } from "./event-list.ts";
-import type { Change, Moment } from "./viewer-data.ts";
+import type { Change, EventDetail } from "./viewer-data.ts";
 
 /** Everything about one event: first what it changed, then why each lane stands where it stands. */
-export function momentAt(chronicle: Chronicle, store: EventStore, list: EventList, index: number): Moment {
+export function eventDetailAt(
+  eventHistory: EventHistory,
+  store: EventStore,
+  list: EventList,
+  index: number,
+): EventDetail {
   const [event] = store.read(index, index + 1);
-  const snapshot = chronicle.standings.at(index);
+  const snapshot = eventHistory.standings.at(index);
   if (!event || !snapshot) throw new Error(`there is no event at ${index}`);
-  const { before, after: state } = chronicle.statesAround(index);
-  const at = chronicle.at.at(index);
-  const decided = chronicle.decisions.get(index);
+  const { before, after: state } = eventHistory.statesAround(index);
+  const at = eventHistory.at.at(index);
+  const decided = eventHistory.decisions.get(index);
   const reasons = whyLanes(state, snapshot, at);
   return {
     row: list.row(index),
-    changes: changesBetween(factsOf(before, chronicle.standings.at(index - 1)), factsOf(state, snapshot)),
+    changes: changesBetween(factsOf(before, eventHistory.standings.at(index - 1)), factsOf(state, snapshot)),
     lanes: Object.fromEntries(
       LANES.map((lane) => {
-        const taken = chronicle.lastTaken[lane];
+        const taken = eventHistory.lastTaken[lane];
         const arrows = taken.at(index) ?? [];
         return [
           lane,
@@ -38,7 +43,7 @@ export function momentAt(chronicle: Chronicle, store: EventStore, list: EventLis
           },
         ];
       }),
-    ) as Moment["lanes"],
+    ) as EventDetail["lanes"],
     clocks: clocksByLane(state),
     commands: decided ? [...decided.commands] : [],
     result: resultOf(event),
@@ -125,7 +130,7 @@ function wordsOf(key: string): string {
   return key.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
-function resultOf(event: EngineEvent): Moment["result"] {
+function resultOf(event: EngineEvent): EventDetail["result"] {
   if (event.type === "compaction.finished") {
     return [{ name: "compaction", value: event.folded ? "folded from the ledger" : "done by somebody else" }];
   }
@@ -145,7 +150,7 @@ function resultOf(event: EngineEvent): Moment["result"] {
   ];
 }
 
-function ledgerRows({ session, settings }: EngineState): Moment["ledger"] {
+function ledgerRows({ session, settings }: EngineState): EventDetail["ledger"] {
   const { counts, activeTokens, reflectionTokens, compactions, ignored, latestFolded } = session.ledger;
   const leftOut = Object.entries(ignored).filter(([, count]) => count > 0);
   return [

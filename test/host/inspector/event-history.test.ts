@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createRangeColumn } from "../../../src/host/inspector/history/columns.ts";
+import { eventDetailAt } from "../../../src/host/inspector/history/event-detail.ts";
 import type { EventFilter } from "../../../src/host/inspector/history/event-list.ts";
-import { momentAt } from "../../../src/host/inspector/history/moment.ts";
 import { timelineOf } from "../../../src/host/inspector/history/timeline.ts";
 import { createEngine } from "../../../src/machines/engine.ts";
 import { parseRecordingLine } from "../../../src/machines/recording/recording-line.ts";
@@ -14,22 +14,22 @@ import { ROOT } from "../../support/run-cli.ts";
 
 const SMALL = { observeAfterTokens: 2000, reflectAfterTokens: 5000, compactAfterTokens: 9000 };
 
-describe("the chronicle of a recording", () => {
+describe("the eventHistory of a recording", () => {
   it("knows the state after every event as the replay had it", async () => {
     const file = writeLargeRecording(1500, { settings: SMALL });
-    const { chronicle, store, list, close } = await readRecording(file);
+    const { eventHistory, store, list, close } = await readRecording(file);
     const replay = createReplay();
     const steps = readFileSync(file, "utf8")
       .trimEnd()
       .split("\n")
       .flatMap((text) => replay.take(parseRecordingLine(text)) ?? []);
-    expect(chronicle.length).toBe(steps.length);
+    expect(eventHistory.length).toBe(steps.length);
     for (const index of [0, 1, 511, 512, 513, 900, steps.length - 1]) {
       const step = steps[index];
-      const { session, workers } = chronicle.stateAt(index);
+      const { session, workers } = eventHistory.stateAt(index);
       expect(session.ledger.counts).toEqual(step?.state.session.ledger.counts);
       expect(workers).toEqual(step?.state.workers);
-      const moment = momentAt(chronicle, store, list, index);
+      const moment = eventDetailAt(eventHistory, store, list, index);
       for (const lane of LANES) expect(moment.lanes[lane].state).toBe(step?.snapshot.states[lane]);
       expect(moment.commands).toEqual(step?.commands);
     }
@@ -38,7 +38,7 @@ describe("the chronicle of a recording", () => {
 
   it("counts the arrows that the machines themselves say they took", async () => {
     const file = writeLargeRecording(3000, { settings: SMALL });
-    const { chronicle, close } = await readRecording(file);
+    const { eventHistory, close } = await readRecording(file);
     const taken = new Map<string, number>();
     const engine = createEngine();
     engine.watch((message) => {
@@ -55,7 +55,7 @@ describe("the chronicle of a recording", () => {
       if (line.type !== "header" && line.type !== "keyframe" && line.type !== "decision") engine.step(line);
     }
     const counted = LANES.flatMap((lane) =>
-      [...chronicle.taken[lane]].map(([arrow, times]) => [`${lane} ${arrow}`, times] as const),
+      [...eventHistory.taken[lane]].map(([arrow, times]) => [`${lane} ${arrow}`, times] as const),
     );
     expect(new Map(counted.sort())).toEqual(new Map([...taken].sort()));
     expect(counted.length).toBeGreaterThan(6);
@@ -63,9 +63,9 @@ describe("the chronicle of a recording", () => {
   });
 
   it("thins the time line to its width and keeps every lane covered without a gap", async () => {
-    const { chronicle, close } = await readRecording(writeLargeRecording(20_000, { settings: SMALL }));
+    const { eventHistory, close } = await readRecording(writeLargeRecording(20_000, { settings: SMALL }));
     for (const axis of ["event", "time"] as const) {
-      const { lanes, clocks, runs, from, to } = timelineOf(chronicle, { axis, width: 300 });
+      const { lanes, clocks, runs, from, to } = timelineOf(eventHistory, { axis, width: 300 });
       expect(clocks.x.length).toBeLessThanOrEqual(602);
       expect(runs.length).toBeLessThanOrEqual(602);
       for (const lane of LANES) {
@@ -80,23 +80,25 @@ describe("the chronicle of a recording", () => {
   });
 
   it("shows a failure however little room there is", async () => {
-    const { chronicle, close } = await readRecording(join(ROOT, "test/recordings/failing-observer.ndjson"));
-    const { lanes } = timelineOf(chronicle, { axis: "event", width: 3 });
+    const { eventHistory, close } = await readRecording(
+      join(ROOT, "test/recordings/failing-observer.ndjson"),
+    );
+    const { lanes } = timelineOf(eventHistory, { axis: "event", width: 3 });
     expect(lanes.observer.map(([, , state]) => state)).toContain("backingOff");
     await close();
   });
 
   it("keeps every peak and every reset of the clocks in what it thins", async () => {
-    const { chronicle, close } = await readRecording(writeLargeRecording(20_000, { settings: SMALL }));
+    const { eventHistory, close } = await readRecording(writeLargeRecording(20_000, { settings: SMALL }));
     for (const axis of ["event", "time"] as const) {
       for (const view of [{}, axis === "event" ? { from: 3000, to: 15_000 } : {}]) {
-        const { clocks, from, to } = timelineOf(chronicle, { axis, width: 200, ...view });
-        const inView = Array.from({ length: chronicle.length }, (_, index) => index).filter((index) => {
-          const x = axis === "event" ? index : chronicle.at.at(index);
+        const { clocks, from, to } = timelineOf(eventHistory, { axis, width: 200, ...view });
+        const inView = Array.from({ length: eventHistory.length }, (_, index) => index).filter((index) => {
+          const x = axis === "event" ? index : eventHistory.at.at(index);
           return x >= from && x <= to;
         });
         for (const lane of LANES) {
-          const values = inView.map((index) => chronicle.clocks[lane].at(index));
+          const values = inView.map((index) => eventHistory.clocks[lane].at(index));
           expect(Math.max(...clocks.values[lane])).toBe(Math.max(...values));
           expect(Math.min(...clocks.values[lane])).toBe(Math.min(...values));
         }
@@ -126,16 +128,16 @@ describe("the chronicle of a recording", () => {
   });
 
   it("finds, pages and jumps", async () => {
-    const { chronicle, list, close } = await readRecording(writeLargeRecording(5000, { settings: SMALL }));
+    const { eventHistory, list, close } = await readRecording(writeLargeRecording(5000, { settings: SMALL }));
     const found = async (filter: EventFilter, rows = 500) => {
       for (;;) {
         const page = await list.page(filter, 0, rows);
-        if (page.searched === chronicle.length) return page;
+        if (page.searched === eventHistory.length) return page;
       }
     };
     const runs = { types: ["run.finished"], lanes: [], text: "" };
     const { matches, rows } = await found(runs, 5);
-    expect(matches).toBe(chronicle.runs.filter(({ to }) => to !== null).length);
+    expect(matches).toBe(eventHistory.runs.filter(({ to }) => to !== null).length);
     expect(rows.map(({ type }) => type)).toEqual(Array.from({ length: 5 }, () => "run.finished"));
     const started = { types: [], lanes: [], text: "STARTRUN observer-3 " };
     const starts = (await found(started)).rows;
@@ -150,7 +152,7 @@ describe("the chronicle of a recording", () => {
       if (index === 0) index = list.jump("compaction", index, 1) ?? -1;
       expect(index).toBe(row.index);
     }
-    expect(list.jump("compaction", chronicle.length - 1, 1)).toBeNull();
+    expect(list.jump("compaction", eventHistory.length - 1, 1)).toBeNull();
     close();
   });
 });

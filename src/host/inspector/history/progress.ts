@@ -1,4 +1,4 @@
-import type { Growth } from "./viewer-data.ts";
+import type { Progress } from "./viewer-data.ts";
 
 /** A page redraws at most this often; less often while a long file is read, since that would take longer for it. */
 const TELL_EVERY_MS = 100;
@@ -8,13 +8,13 @@ const TELL_READING_EVERY_MS = 500;
 export interface GrowthTeller {
   /** There is more: listeners hear of it soon. */
   tell(): void;
-  /** Calls back now and on every growth. Gives what ends it. */
-  listen(listener: (growth: Growth) => void): () => void;
+  /** Calls back now and on every progress. Gives what ends it. */
+  listen(listener: (progress: Progress) => void): () => void;
   close(): void;
 }
 
-export function createGrowth(current: () => Growth): GrowthTeller {
-  const listeners = new Set<(growth: Growth) => void>();
+export function createProgress(current: () => Progress): GrowthTeller {
+  const listeners = new Set<(progress: Progress) => void>();
   let telling: NodeJS.Timeout | undefined;
 
   return {
@@ -23,8 +23,8 @@ export function createGrowth(current: () => Growth): GrowthTeller {
       telling ??= setTimeout(
         () => {
           telling = undefined;
-          const growth = current();
-          for (const listener of listeners) listener(growth);
+          const progress = current();
+          for (const listener of listeners) listener(progress);
         },
         current().reading ? TELL_READING_EVERY_MS : TELL_EVERY_MS,
       );

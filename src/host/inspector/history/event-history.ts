@@ -44,7 +44,7 @@ export interface CompactionMark {
 }
 
 /** Everything that the viewer asks for, of all events of one source, in a few dozen bytes an event. */
-export interface Chronicle {
+export interface EventHistory {
   readonly length: number;
   /** Event time in milliseconds since the epoch */
   readonly at: Column;
@@ -80,7 +80,7 @@ export function perLane<T>(make: (lane: LaneName) => T): Record<LaneName, T> {
   return Object.fromEntries(LANES.map((lane) => [lane, make(lane)])) as Record<LaneName, T>;
 }
 
-export function createChronicle(store: EventStore): Chronicle {
+export function createEventHistory(store: EventStore): EventHistory {
   const at = createColumn("float64");
   const numbers = createColumn("float64");
   const types = createColumn("uint8");
