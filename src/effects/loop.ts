@@ -34,7 +34,7 @@ export function runLoop(options: LoopOptions): Observable<Step> {
       return EMPTY;
     }),
     takeUntil(merge(closed$, ended$)),
-    share(),
+    share({ resetOnComplete: false, resetOnError: false, resetOnRefCountZero: false }),
   );
   merge(...effects.map((effect) => effect(steps$, session)))
     .pipe(takeUntil(merge(closed$, ended$)))

@@ -103,6 +103,21 @@ describe("the loop", () => {
     expect(completed).toHaveBeenCalledOnce();
   });
 
+  it("gives whoever looks on later the end, and no loop of their own", () => {
+    const { piEvents$, steps$, failures, types } = started();
+    piEvents$.next(OPENED);
+    piEvents$.next({ type: "branch.extended" } as unknown as EngineEvent);
+    expect(failures).toHaveLength(1);
+    const later = vi.fn();
+    const seen: string[] = [];
+    steps$.subscribe({ next: ({ event }) => seen.push(event.type), complete: later });
+    expect(later).toHaveBeenCalledOnce();
+    piEvents$.next({ type: "branch.extended" } as unknown as EngineEvent);
+    expect(failures).toHaveLength(1);
+    expect(seen).toEqual([]);
+    expect(types()).toEqual(["session.opened"]);
+  });
+
   it("lets nobody who looks on end the session", () => {
     const broken = watching(() => {
       throw new Error("no screen");

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { EventPage, EventDetail, Overview } from "../../../src/host/inspector/history/viewer-data.ts";
+import type { EventDetail, EventPage, Overview } from "../../../src/host/inspector/history/viewer-data.ts";
 import { plainSession, SESSION_HEADER } from "../../support/plain-session.ts";
 import { linesOf, type Result, ROOT, run } from "../../support/run-cli.ts";
 import { type Inspected, startInspect } from "../../support/run-inspect.ts";
