@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { piBin } from "../demo/pi-launch.ts";
+import { piBin } from "../demo/pi/pi-launch.ts";
 
 export interface StartUp {
   /** Medians in milliseconds, from the start of `pi --mode rpc` to its first response */

@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import type { PiRecord } from "./pi-records.ts";
+import type { PiRecord } from "./pi/pi-records.ts";
 
 type Style = Parameters<typeof styleText>[0];
 

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { heading, paint, say } from "./demo-progress.ts";
 import type { DemoResult } from "./demo-run.ts";
-import { customEntries, type SessionLine } from "./session-file.ts";
+import { customEntries, type SessionLine } from "./pi/session-file.ts";
 
 interface Compaction {
   summary: string;

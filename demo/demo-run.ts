@@ -1,14 +1,14 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { DEMO_TURNS, RECALL_TURN } from "./demo-conversation.ts";
+import { DEMO_TURNS, RECALL_TURN } from "./conversation/demo-conversation.ts";
+import { DEMO_SCRIPT } from "./conversation/demo-script.ts";
 import { announceTurn, progressLine, resultText, say } from "./demo-progress.ts";
-import { DEMO_SCRIPT } from "./demo-script.ts";
-import { lanesAtRest } from "./lanes-at-rest.ts";
-import type { PiLaunch } from "./pi-launch.ts";
-import { type PiProcess, startPi } from "./pi-process.ts";
-import { startScriptedModel } from "./scripted-model.ts";
-import type { SessionLine } from "./session-file.ts";
+import { startScriptedModel } from "./model/scripted-model.ts";
+import { lanesAtRest } from "./pi/lanes-at-rest.ts";
+import type { PiLaunch } from "./pi/pi-launch.ts";
+import { type PiProcess, startPi } from "./pi/pi-process.ts";
+import type { SessionLine } from "./pi/session-file.ts";
 
 const PACKAGE = resolve(import.meta.dirname, "..");
 

@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startPi } from "../../demo/pi-process.ts";
+import { startPi } from "../../demo/pi/pi-process.ts";
 import { NEVER } from "../pi/harness.ts";
 import { startInspect } from "../support/run-inspect.ts";
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { defaultObserver, freshToolResults } from "../../demo/scripted-model.ts";
+import { defaultObserver, freshToolResults } from "../../demo/model/scripted-model.ts";
 import { FOLDED } from "../../src/reducers/ledger/records.ts";
 import {
   agent,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { defaultObserver } from "../../demo/scripted-model.ts";
+import { defaultObserver } from "../../demo/model/scripted-model.ts";
 import { agent, expectNoErrors, laneState, notices, observations, warnings } from "./faults-support.ts";
 import { lanesAtRest, NEVER, openWorld, type World } from "./harness.ts";
 

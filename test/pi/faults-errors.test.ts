@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { chunkBlocks, defaultObserver, FAULTS, type Reply } from "../../demo/scripted-model.ts";
+import { chunkBlocks, defaultObserver, FAULTS, type Reply } from "../../demo/model/scripted-model.ts";
 import {
   agent,
   expectNoErrors,

@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import type { PiProcess } from "../../demo/pi-process.ts";
 import {
   type ChatRequest,
   chunkBlocks,
@@ -11,7 +10,8 @@ import {
   freshToolResults,
   type RecordedRequest,
   type Role,
-} from "../../demo/scripted-model.ts";
+} from "../../demo/model/scripted-model.ts";
+import type { PiProcess } from "../../demo/pi/pi-process.ts";
 import { foldLedger, parseSession, readClocks } from "../../src/index.ts";
 import { isSourceAt } from "../../src/reducers/branch.ts";
 import { OBSERVATIONS_RECORDED, type ObservationsRecorded } from "../../src/reducers/ledger/records.ts";

@@ -10,8 +10,8 @@ import {
   freshToolResults,
   type Role,
   userText,
-} from "../../demo/scripted-model.ts";
-import { shownObservations } from "../../demo/scripted-workers.ts";
+} from "../../demo/model/scripted-model.ts";
+import { shownObservations } from "../../demo/model/scripted-workers.ts";
 import { isObservation } from "../../src/reducers/ledger/records.ts";
 import {
   agent,

@@ -1,8 +1,8 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startPi } from "../../demo/pi-process.ts";
-import { defaultObserver, freshToolResults } from "../../demo/scripted-model.ts";
+import { defaultObserver, freshToolResults } from "../../demo/model/scripted-model.ts";
+import { startPi } from "../../demo/pi/pi-process.ts";
 import {
   agent,
   expectNoErrors,

@@ -6,8 +6,8 @@ import {
   defaultReflector,
   type Reply,
   type Role,
-} from "../../demo/scripted-model.ts";
-import { readSessionFile } from "../../demo/session-file.ts";
+} from "../../demo/model/scripted-model.ts";
+import { readSessionFile } from "../../demo/pi/session-file.ts";
 import { agent, expectNoErrors, laneStands, observations, runNow, warnings } from "./faults-support.ts";
 import { NEVER, onlyObserver, openWorld, type World, waitFor, withPi } from "./harness.ts";
 

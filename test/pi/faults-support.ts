@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { customEntries, type SessionLine } from "../../demo/session-file.ts";
+import { customEntries, type SessionLine } from "../../demo/pi/session-file.ts";
 import { OBSERVATIONS_RECORDED, type ObservationsRecorded } from "../../src/reducers/ledger/records.ts";
 import { prose, type World, waitFor } from "./harness.ts";
 

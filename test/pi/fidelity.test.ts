@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ChatRequest, freshToolResults, lastUserText } from "../../demo/scripted-model.ts";
-import { customEntries, type SessionLine } from "../../demo/session-file.ts";
+import { type ChatRequest, freshToolResults, lastUserText } from "../../demo/model/scripted-model.ts";
+import { customEntries, type SessionLine } from "../../demo/pi/session-file.ts";
 import { memoryId, parseSession } from "../../src/index.ts";
 import { messageOf, textOf } from "../../src/reducers/entries/entry.ts";
 import { fixtureText, V3_SESSIONS } from "../support/v3-sessions.ts";

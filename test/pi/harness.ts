@@ -2,17 +2,17 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { PiLaunch } from "../../demo/pi-launch.ts";
-import { type PiProcess, startPi } from "../../demo/pi-process.ts";
 import {
   type ChatRequest,
   type Role,
   type Script,
   type ScriptedModel,
   startScriptedModel,
-} from "../../demo/scripted-model.ts";
+} from "../../demo/model/scripted-model.ts";
+import type { PiLaunch } from "../../demo/pi/pi-launch.ts";
+import { type PiProcess, startPi } from "../../demo/pi/pi-process.ts";
 
-export { lanesAtRest } from "../../demo/lanes-at-rest.ts";
+export { lanesAtRest } from "../../demo/pi/lanes-at-rest.ts";
 
 /** What a user passes to `pi -e`: this package's folder, or what the variable names, such as an unpacked tarball. */
 export const EXTENSION = process.env.PI_TEST_EXTENSION ?? resolve(import.meta.dirname, "../..");

@@ -7,8 +7,8 @@ import {
   type Role,
   systemText,
   userText,
-} from "../../demo/scripted-model.ts";
-import { customEntries, type SessionLine } from "../../demo/session-file.ts";
+} from "../../demo/model/scripted-model.ts";
+import { customEntries, type SessionLine } from "../../demo/pi/session-file.ts";
 import {
   FOLDED,
   type MemoryDetails,

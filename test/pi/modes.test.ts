@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { runPi } from "../../demo/pi-launch.ts";
-import { lastUserText } from "../../demo/scripted-model.ts";
-import { customEntries } from "../../demo/session-file.ts";
+import { lastUserText } from "../../demo/model/scripted-model.ts";
+import { runPi } from "../../demo/pi/pi-launch.ts";
+import { customEntries } from "../../demo/pi/session-file.ts";
 import { OBSERVATIONS_RECORDED, type ObservationsRecorded } from "../../src/reducers/ledger/records.ts";
 import {
   lanesAtRest,

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { type ChatRequest, freshToolResults } from "../../demo/scripted-model.ts";
+import { type ChatRequest, freshToolResults } from "../../demo/model/scripted-model.ts";
 import { parseRecordingLine } from "../../src/machines/recording/recording-line.ts";
 import { memoryId } from "../../src/reducers/ledger/memory-id.ts";
 import { runReplay } from "../support/run-replay.ts";

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Handler, type ScriptedModel, startScriptedModel } from "../../demo/scripted-model.ts";
-import { defaultObserver } from "../../demo/scripted-workers.ts";
+import { type Handler, type ScriptedModel, startScriptedModel } from "../../demo/model/scripted-model.ts";
+import { defaultObserver } from "../../demo/model/scripted-workers.ts";
 import { EXTENSION, type MemorySettings, NEVER, prose, SMALL } from "./harness.ts";
 import { HAS_TMUX, openTerminal, type PiTerminal } from "./terminal.ts";
 
@@ -36,7 +36,7 @@ async function open(memory: MemorySettings, observer: Handler = defaultObserver)
 /** A command with arguments: the first Enter takes the completion. */
 async function run(terminal: PiTerminal, command: string): Promise<void> {
   terminal.type(command);
-  await sleep(300);
+  await terminal.shows(new RegExp(command));
   terminal.press("Escape");
   await sleep(300);
   terminal.press("Enter");
@@ -84,8 +84,7 @@ describe.skipIf(!HAS_TMUX)("in a real terminal", { timeout: 60_000 }, () => {
       expect(screen).toContain(word);
     }
     terminal.press("q");
-    await sleep(500);
-    expect(terminal.screen()).not.toContain("esc or q closes");
+    await terminal.shows(/^(?![\s\S]*esc or q closes)/);
   });
 
   it("leaves the footer only where notices are switched off", async () => {

@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type PiLaunch, preparePi } from "../../demo/pi-launch.ts";
+import { type PiLaunch, preparePi } from "../../demo/pi/pi-launch.ts";
 
 /** Whether tests can have a real terminal here. */
 export const HAS_TMUX = spawnSync("tmux", ["-V"]).status === 0;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { runPi } from "../../demo/pi-launch.ts";
+import { runPi } from "../../demo/pi/pi-launch.ts";
 import { EXTENSION, lanesAtRest, NEVER, openWorld, prose, type World, waitFor, withPi } from "./harness.ts";
 
 const agent = (_request: unknown, nth: number) => ({ text: prose(600, nth) });

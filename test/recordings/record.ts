@@ -1,7 +1,7 @@
 import { copyFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { FAULTS } from "../../demo/chat-reply.ts";
-import { defaultObserver } from "../../demo/scripted-model.ts";
+import { FAULTS } from "../../demo/model/chat-reply.ts";
+import { defaultObserver } from "../../demo/model/scripted-model.ts";
 import { lanesAtRest, prose, SMALL, type World, type WorldOptions, withPi } from "../pi/harness.ts";
 
 /**

@@ -10,7 +10,7 @@ import {
   startScriptedModel,
   systemText,
   userText,
-} from "../../../demo/scripted-model.ts";
+} from "../../../demo/model/scripted-model.ts";
 import { type DropperInput, runDropper } from "../../../src/effects/workers/dropper.ts";
 import { type ObserverInput, runObserver } from "../../../src/effects/workers/observer.ts";
 import type { PoolInput } from "../../../src/effects/workers/pool-slices.ts";

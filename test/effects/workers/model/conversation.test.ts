@@ -14,7 +14,7 @@ import {
   startScriptedModel,
   systemText,
   userText,
-} from "../../../../demo/scripted-model.ts";
+} from "../../../../demo/model/scripted-model.ts";
 import { runWorker, type WorkerReport } from "../../../../src/effects/workers/model/conversation.ts";
 import {
   type ModelAccess,

@@ -1,8 +1,8 @@
-import type { Reply } from "./chat-reply.ts";
-import { type ChatRequest, freshToolResults, lastUserText, userText } from "./chat-request.ts";
+import type { Reply } from "../model/chat-reply.ts";
+import { type ChatRequest, freshToolResults, lastUserText, userText } from "../model/chat-request.ts";
+import type { Script } from "../model/scripted-model.ts";
+import { chunkBlocks, defaultObserver, shownObservations } from "../model/scripted-workers.ts";
 import { DEMO_REFLECTIONS, DEMO_TURNS, RECALL_TURN } from "./demo-conversation.ts";
-import type { Script } from "./scripted-model.ts";
-import { chunkBlocks, defaultObserver, shownObservations } from "./scripted-workers.ts";
 
 const FACTS = DEMO_TURNS.flatMap((turn) => turn.facts);
 const FACT_BY_TEXT = new Map(FACTS.map((fact) => [fact.text, fact]));

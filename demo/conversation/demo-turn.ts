@@ -1,4 +1,4 @@
-import type { Answer, ToolCall } from "./chat-reply.ts";
+import type { Answer, ToolCall } from "../model/chat-reply.ts";
 
 /** Something worth remembering, and the words that the conversation must hold for it to be recorded. */
 export interface DemoFact {
