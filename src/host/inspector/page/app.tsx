@@ -122,7 +122,7 @@ function FollowButton({ isLive }: { isLive: boolean }) {
 }
 
 const TABS: { name: Panel; label: string; key: string }[] = [
-  { name: "moment", label: "EventDetail", key: "m" },
+  { name: "moment", label: "Moment", key: "m" },
   { name: "charts", label: "Charts", key: "c" },
   { name: "memory", label: "Memory", key: "y" },
 ];

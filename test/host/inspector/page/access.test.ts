@@ -59,7 +59,7 @@ describe.skipIf(!HAS_CHROMIUM)(
       await page.getByRole("button", { name: "entries", pressed: false }).waitFor();
       // Who clicked something still plays with Space.
       await page.getByRole("button", { name: "Charts" }).click();
-      await page.getByRole("button", { name: "EventDetail" }).click();
+      await page.getByRole("button", { name: "Moment" }).click();
       await page.keyboard.press("Home");
       await page.keyboard.press(" ");
       await page.getByRole("button", { name: "Pause" }).waitFor();
