@@ -14,7 +14,7 @@ import { ROOT } from "../../support/run-cli.ts";
 
 const SMALL = { observeAfterTokens: 2000, reflectAfterTokens: 5000, compactAfterTokens: 9000 };
 
-describe("the eventHistory of a recording", () => {
+describe("the history of a recording", () => {
   it("knows the state after every event as the replay had it", async () => {
     const file = writeLargeRecording(1500, { settings: SMALL });
     const { eventHistory, store, list, close } = await readRecording(file);
