@@ -91,7 +91,14 @@ export function createRecorder(options: RecorderOptions): Recorder {
     const mend = !begun && size !== undefined && !(await endsWithLineFeed(file, size)) ? "\n" : "";
     const lines = queue;
     queue = [];
-    await appendFile(file, mend + lines.map(encodeLine).join(""));
+    try {
+      await appendFile(file, mend + lines.map(encodeLine).join(""));
+    } catch (error) {
+      // Its folder was deleted just now; what was to be written is part of the keyframe.
+      if (!isMissing(error)) throw error;
+      await mkdir(dirname(file), { recursive: true });
+      await startAnew();
+    }
   }
 
   async function rotate(): Promise<void> {
@@ -148,9 +155,13 @@ async function sizeOf(file: string): Promise<number | undefined> {
   try {
     return (await stat(file)).size;
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (isMissing(error)) return undefined;
     throw error;
   }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ENOENT";
 }
 
 async function endsWithLineFeed(file: string, size: number): Promise<boolean> {

@@ -168,6 +168,11 @@ describe("the recorder", () => {
   it("starts anew, alone replayable, when its file is deleted", async () => {
     const { s, recorder } = recorded();
     await work(s, 3);
+    const { seq } = s.steps.at(-1)?.event ?? {};
+    await vi.waitFor(
+      () => expect(linesOf(file).some((line) => "seq" in line && line.seq === seq)).toBe(true),
+      10_000,
+    );
     rmSync(dirname(file), { recursive: true });
     await work(s, 3);
     await recorder.close();
