@@ -6,6 +6,7 @@ import {
   finalize,
   ignoreElements,
   map,
+  merge,
   tap,
   throttleTime,
 } from "rxjs";
@@ -90,7 +91,7 @@ function activityOf(states: LanesSnapshot["states"], passive: boolean, paint: Pa
   return passive ? paint("dim", "passive") : "";
 }
 
-/** A terminal is painted this often at most, in milliseconds. */
+/** Clocks are painted this often at most, in milliseconds. */
 const PAINT_EVERY_MS = 50;
 
 /** Our line in Pi's footer: the clocks as a stream, painted where they read differently, and gone with the session. */
@@ -99,8 +100,12 @@ export function footer(ctx: ExtensionContext): Effect {
     const paint = (text: string | undefined) => {
       if (session.isOpen() && ctx.hasUI) ctx.ui.setStatus(FOOTER_KEY, text);
     };
-    const texts$ = steps$.pipe(
+    // A lane that moves is shown at once, however short its run is; clocks that only go on can wait.
+    const moves$ = steps$.pipe(filter(({ transitions }) => transitions.length > 0));
+    const clocks$ = steps$.pipe(
       throttleTime(PAINT_EVERY_MS, asyncScheduler, { leading: true, trailing: true }),
+    );
+    const texts$ = merge(moves$, clocks$).pipe(
       filter(() => session.isOpen() && ctx.hasUI),
       map(({ state, snapshot }) => footerText(state, snapshot.states, paintOf(ctx))),
       distinctUntilChanged(),
