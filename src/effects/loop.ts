@@ -12,25 +12,28 @@ export interface LoopOptions {
   session: LiveSession;
   /** The end of the session: everything that is under way is unsubscribed from. */
   closed$: Observable<unknown>;
-  /** Called once when the engine cannot go on; the loop has ended then. */
+  /** Called once when the engine or an effect cannot go on; the loop has ended then. */
   onFailure: (error: unknown) => void;
 }
 
 /**
  * The loop: Pi's events and the effects' answers are one stream, the engine makes steps of it, and the effects act on them.
- * Runs until `closed$` or until the engine fails. Gives the steps, for who watches.
+ * Runs until `closed$` or until the engine or an effect fails. Gives the steps, for who watches.
  */
 export function runLoop(options: LoopOptions): Observable<Step> {
   const { engine, piEvents$, effects, session, closed$, onFailure } = options;
   const answers$ = new Subject<Unstamped>();
   const ended$ = new Subject<void>();
   let seq = 0;
+  const fail = (error: unknown): void => {
+    ended$.next();
+    onFailure(error);
+  };
   const steps$ = merge(piEvents$, answers$).pipe(
     map((event): EngineEvent => stamped(event, ++seq, session.now())),
     stepsOf(engine),
     catchError((error: unknown) => {
-      ended$.next();
-      onFailure(error);
+      fail(error);
       return EMPTY;
     }),
     takeUntil(merge(closed$, ended$)),
@@ -38,7 +41,7 @@ export function runLoop(options: LoopOptions): Observable<Step> {
   );
   merge(...effects.map((effect) => effect(steps$, session)))
     .pipe(takeUntil(merge(closed$, ended$)))
-    .subscribe((event) => answers$.next(event));
+    .subscribe({ next: (event) => answers$.next(event), error: fail });
   return steps$;
 }
 

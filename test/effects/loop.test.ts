@@ -1,8 +1,10 @@
+import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { mergeMap, NEVER, Observable, of, Subject, timer } from "rxjs";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { commandsOf, type Effect, watching } from "../../src/effects/effect.ts";
 import type { LiveSession } from "../../src/effects/live-session.ts";
 import { runLoop } from "../../src/effects/loop.ts";
+import { footer } from "../../src/host/pi/ui/footer.ts";
 import { createEngine, type Step } from "../../src/machines/engine.ts";
 import type { EngineEvent, Unstamped } from "../../src/reducers/engine/events.ts";
 import { DEFAULT_SETTINGS } from "../../src/reducers/settings.ts";
@@ -27,7 +29,7 @@ function started(...effects: Effect[]) {
     engine: createEngine(),
     piEvents$,
     closed$,
-    session: { now: () => Date.now() } as LiveSession,
+    session: { now: () => Date.now(), isOpen: () => true } as LiveSession,
     effects: [watching((step) => steps.push(step)), ...effects],
     onFailure: (error) => failures.push(error),
   });
@@ -126,5 +128,40 @@ describe("the loop", () => {
     piEvents$.next(OPENED);
     piEvents$.next(TURN);
     expect(types()).toEqual(["session.opened", "turn.ended", "run.finished"]);
+  });
+
+  it("goes on when the footer's theme cannot colour a text", async () => {
+    const setStatus = vi.fn();
+    let broken = true;
+    const fg = (_tone: string, text: string) => {
+      if (broken) throw new Error("no theme");
+      return text;
+    };
+    const ctx = { mode: "tui", hasUI: true, ui: { setStatus, theme: { fg } } } as unknown as ExtensionContext;
+    const { piEvents$, closed$, types } = started(footer(ctx), answering);
+    piEvents$.next(OPENED);
+    piEvents$.next(TURN);
+    expect(types()).toEqual(["session.opened", "turn.ended", "run.finished"]);
+    broken = false;
+    piEvents$.next(TURN);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(setStatus).toHaveBeenLastCalledWith("om", expect.stringContaining("observe"));
+    closed$.next();
+    expect(setStatus).toHaveBeenLastCalledWith("om", undefined);
+  });
+
+  it("ends, and tells of it once, when an effect fails", () => {
+    const failing: Effect = (steps$) =>
+      steps$.pipe(
+        mergeMap(() => {
+          throw new Error("no effect");
+        }),
+      );
+    const { piEvents$, failures, completed } = started(failing);
+    piEvents$.next(OPENED);
+    piEvents$.next(TURN);
+    vi.runAllTimers();
+    expect(failures).toEqual([expect.objectContaining({ message: "no effect" })]);
+    expect(completed).toHaveBeenCalledOnce();
   });
 });

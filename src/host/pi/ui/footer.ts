@@ -7,6 +7,7 @@ import {
   ignoreElements,
   map,
   merge,
+  retry,
   tap,
   throttleTime,
 } from "rxjs";
@@ -112,6 +113,8 @@ export function footer(ctx: ExtensionContext): Effect {
     );
     return texts$.pipe(
       tap(quietly(paint)),
+      // A theme that cannot colour a text costs that text alone.
+      retry(),
       finalize(() => quietly(paint)(undefined)),
       ignoreElements(),
     );

@@ -447,6 +447,28 @@ describe("a provider that keeps no rules", () => {
     expect(third - second).toBeLessThanOrEqual(6000);
   });
 
+  it("waits for a time that chance lengthens, so that many sessions do not come back at once", async () => {
+    for (const [chance, wait] of [
+      [0, 1000],
+      [0.5, 1500],
+    ] as const) {
+      const random = vi.spyOn(Math, "random").mockReturnValue(chance);
+      const at: number[] = [];
+      const running = runWith(
+        () => {
+          at.push(Date.now());
+          throw new Error("503 busy");
+        },
+        { retryAfterMs: 1000 },
+      );
+      await vi.advanceTimersByTimeAsync(20_000);
+      await running;
+      random.mockRestore();
+      const [first = 0, second = 0] = at;
+      expect(second - first).toBe(wait);
+    }
+  });
+
   it("leaves no timer behind, and aborts what it asked, however the run ends", async () => {
     const signals: (AbortSignal | undefined)[] = [];
     const busy: ModelAccess["stream"] = (_context, { signal }) => {
