@@ -1,5 +1,6 @@
 import { filter, mergeMap, Observable } from "rxjs";
 import { AGENT_BUSY, type Failure, type Unstamped } from "../reducers/engine/events.ts";
+import { messageOf } from "../reducers/message-of.ts";
 import { commandsOf, type Effect } from "./effect.ts";
 import type { LiveSession } from "./live-session.ts";
 
@@ -21,8 +22,7 @@ export const compactionRequests: Effect = (steps$, session) =>
 function refusalOf(session: LiveSession): Observable<Unstamped> {
   return new Observable((subscriber) => {
     const refuse = (failure: Failure) => subscriber.next({ type: "compaction.failed", failure });
-    const onError = (error: unknown) =>
-      refuse({ kind: "refused", message: error instanceof Error ? error.message : String(error) });
+    const onError = (error: unknown) => refuse({ kind: "refused", message: messageOf(error) });
     try {
       if (session.isIdle()) session.compact({ onError });
       else refuse({ kind: AGENT_BUSY, message: "the agent is at work again" });

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Step } from "../machines/engine.ts";
 import { decisionOf, encodeLine, type RecordingLine } from "../machines/recording/recording.ts";
 import type { EngineEvent } from "../reducers/engine/events.ts";
+import { messageOf } from "../reducers/message-of.ts";
 
 export interface RecorderOptions {
   /** The NDJSON file; older parts of the session become `<file>.1`, `<file>.2`, … */
@@ -55,7 +56,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     if (ended) return;
     ended = true;
     queue = [];
-    onFailure(`The debug recording stopped: ${error instanceof Error ? error.message : String(error)}`);
+    onFailure(`The debug recording stopped: ${messageOf(error)}`);
   }
 
   function enqueue(line: RecordingLine): void {

@@ -3,6 +3,7 @@ import { createActor, type InspectionEvent, type Snapshot } from "xstate";
 import { type EngineState, evolve, initialState, restored } from "../reducers/engine/engine-state.ts";
 import type { EngineEvent } from "../reducers/engine/events.ts";
 import { LANES, type LaneName } from "../reducers/engine/lane-names.ts";
+import { messageOf } from "../reducers/message-of.ts";
 import type { Command } from "./commands.ts";
 import type { Keyframe } from "./keyframe.ts";
 import type { LaneStates } from "./lanes/inputs.ts";
@@ -112,7 +113,7 @@ export function createEngine({ inspect, keyframe }: EngineOptions = {}): Engine 
       } catch (error) {
         onError(error);
       }
-      const why = failure?.error instanceof Error ? failure.error.message : String(failure?.error);
+      const why = messageOf(failure?.error);
       throw new Error(`event ${event.seq} (${event.type}) could not be taken: ${why}`, {
         cause: failure?.error,
       });

@@ -2,12 +2,12 @@ import { catchError, defer, filter, map, merge, mergeMap, Observable, of, take }
 import type { Command } from "../../machines/commands.ts";
 import { type Branch, isSourceAt, NOWHERE, positionOf } from "../../reducers/branch.ts";
 import type { Unstamped } from "../../reducers/engine/events.ts";
+import { messageOf } from "../../reducers/message-of.ts";
 import type { SessionState } from "../../reducers/session.ts";
 import { commandsOf, type Effect } from "../effect.ts";
 import type { LiveSession } from "../live-session.ts";
 import { JOBS, type LedgerEntry, NOTHING_DONE, type RunEnd } from "./jobs.ts";
 import { createLearntWindows, type LearntWindows } from "./model/learnt-windows.ts";
-import { wordsOf } from "./model/reply.ts";
 
 type StartRun = Extract<Command, { type: "startRun" }>;
 
@@ -118,5 +118,5 @@ function standsAnew(branch: Branch, before: Branch, watermark: number, coversUpT
 }
 
 function failedEnd(error: unknown): RunEnd {
-  return { ...NOTHING_DONE, outcome: "failed", failure: { kind: "other", message: wordsOf(error) } };
+  return { ...NOTHING_DONE, outcome: "failed", failure: { kind: "other", message: messageOf(error) } };
 }

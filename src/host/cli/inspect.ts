@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from "commander";
+import { messageOf } from "../../reducers/message-of.ts";
 import { type Io, UsageError } from "./io.ts";
 import { LEAF_OPTION, SET_OPTION } from "./session/session-options.ts";
 import { parseSet } from "./settings-option.ts";
@@ -36,7 +37,7 @@ async function inspect(
   const { openBrowser, openFileSource, serveFile } = await import("../inspector/server/file-inspector.ts");
   const source = await openFileSource(io, file, { leaf, patch });
   const server = await serveFile(source, port, io.complain).catch((error: unknown) => {
-    throw new UsageError(messageOf(error, port));
+    throw new UsageError(portMessageOf(error, port));
   });
   const { page, socket } = server;
   if (json) io.line(JSON.stringify({ page, socket }));
@@ -57,8 +58,8 @@ async function inspect(
 }
 
 /** A system's error names the port that it is about only in part. */
-function messageOf(error: unknown, port: number | undefined): string {
-  const message = error instanceof Error ? error.message : String(error);
+function portMessageOf(error: unknown, port: number | undefined): string {
+  const message = messageOf(error);
   return port === undefined || message.includes(`port ${port}`) ? message : `port ${port}: ${message}`;
 }
 

@@ -15,6 +15,7 @@ import type { Unstamped } from "../../reducers/engine/events.ts";
 import type { EntryLookup } from "../../reducers/entries/entry.ts";
 import { planFold } from "../../reducers/ledger/compaction-plan.ts";
 import { recallFrom, renderRecall } from "../../reducers/ledger/recall.ts";
+import { messageOf } from "../../reducers/message-of.ts";
 import { loadSettings, settingsWarning } from "../settings/settings.ts";
 import { branchChange, describeBranch, entriesAmong } from "./branch-sync.ts";
 import { modelFor, modelName } from "./model-choice.ts";
@@ -240,10 +241,13 @@ export function openMemorySession(
     inspect: ui.inspect,
 
     async close(closing: string) {
-      piEvents$.next({ type: "session.closed", reason: closing });
-      if (!hasFailed) keepKeyframe(engine);
-      demands.close();
-      closed$.next();
+      try {
+        piEvents$.next({ type: "session.closed", reason: closing });
+        if (!hasFailed) keepKeyframe(engine);
+        demands.close();
+      } finally {
+        closed$.next();
+      }
       await Promise.allSettled([ui.close(), recorder?.close()]);
       engine.stop();
     },
@@ -260,8 +264,4 @@ function show(ctx: ExtensionContext, text: string): void {
   if (ctx.hasUI) ctx.ui.notify(text, "info");
   // In JSON mode standard output belongs to the protocol.
   else (ctx.mode === "json" ? process.stderr : process.stdout).write(`${text}\n`);
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

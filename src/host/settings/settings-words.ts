@@ -1,4 +1,5 @@
 import { distance } from "fastest-levenshtein";
+import { messageOf } from "../../reducers/message-of.ts";
 import { SettingsSchema } from "../../reducers/settings.ts";
 import { allowedWords, SETTINGS_KEYS, type SettingsKey } from "./settings-schema.ts";
 
@@ -38,7 +39,7 @@ function insteadWords(used: unknown, usedFrom: string): string {
  * stray token, and the shortest beginning of the text that has the same fault ends right behind it.
  */
 export function syntaxWords(text: string, error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const offset = faultOffset(text, message);
   // Node quotes the text around a stray token and repeats that it is JSON; the place says that better.
   const fault = message.replace(/(?:, (?:\.\.\.)?".*)?(?: in JSON at .*| is not valid JSON)$/s, "");
@@ -67,7 +68,7 @@ function parseFault(text: string): string {
     JSON.parse(text);
     return "";
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }
 

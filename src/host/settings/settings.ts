@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { messageOf } from "../../reducers/message-of.ts";
 import { poolTarget, type Settings, SettingsSchema } from "../../reducers/settings.ts";
 import { isSettingsKey, SETTINGS_KEYS, type SettingsKey } from "./settings-schema.ts";
 import { badValueWords, syntaxWords, unknownKeyWords, unknownMemberWords } from "./settings-words.ts";
@@ -171,10 +172,6 @@ function readNamespace(file: string, problems: SettingsProblem[]): Readonly<Reco
 function isMissing(error: unknown): boolean {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   return code === "ENOENT" || code === "ENOTDIR";
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

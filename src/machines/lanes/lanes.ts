@@ -76,7 +76,7 @@ export function createLanes({ inspect, persisted, onCommand, onError }: LanesOpt
     actors[lane].start();
   }
   /** What each lane heard last that left it as it was, and how it was. */
-  const unmoved: { [lane in LaneName]?: { input: LaneInput; as: unknown } } = {};
+  const unmoved: { [lane in LaneName]?: { input: LaneInput; snapshot: unknown } } = {};
   let snapshot = snapshotOf(actors, { observer: null, reflectDrop: null, compaction: null });
 
   return {
@@ -89,12 +89,12 @@ export function createLanes({ inspect, persisted, onCommand, onError }: LanesOpt
       const input = INPUTS[lane](state, snapshot.states.observer, at);
       // In the same state, the same input is no change.
       const known = as === "input.changed" ? unmoved[lane] : undefined;
-      if (known && known.as === before && isSameInput(known.input, input)) return;
+      if (known && known.snapshot === before && isSameInput(known.input, input)) return;
       const heard = as === "run.finished" ? { type: as, input, result: event } : { type: as, input };
       actor.send(heard);
       const after = actor.getSnapshot();
       if (after === before) {
-        if (as === "input.changed") unmoved[lane] = { input, as: before };
+        if (as === "input.changed") unmoved[lane] = { input, snapshot: before };
         return;
       }
       const { since } = snapshot;

@@ -24,8 +24,6 @@ export interface RecordingSimulationOptions {
   patch: Partial<Settings>;
   model: Workload;
   price?: Price | undefined;
-  /** False: all results are modelled, also where the schedules agree, so that schedules compare fairly. */
-  reuseResults?: boolean;
 }
 
 export interface RecordingSimulation {
@@ -40,14 +38,13 @@ export interface RecordingSimulation {
  * out and modelled ones take their place.
  */
 export function createRecordingSimulation(options: RecordingSimulationOptions): RecordingSimulation {
-  const { patch, model, price, reuseResults = true } = options;
+  const { patch, model, price } = options;
   const timeline = createRecordedTimeline();
   const simulation = createSimulation({
     patch,
     model,
     price,
-    answer: (request, step, cause) =>
-      reuseResults && cause ? timeline.answer(request, step) : { type: "modelled" },
+    answer: (request, step, cause) => (cause ? timeline.answer(request, step) : { type: "modelled" }),
   });
   return {
     counts: simulation.counts,

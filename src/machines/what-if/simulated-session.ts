@@ -19,8 +19,6 @@ export interface SessionReplayOptions {
   patch?: Partial<Settings>;
   model?: Workload;
   price?: Price | undefined;
-  /** False: all results are modelled, those of the file's ledger are left out, so that schedules compare fairly. */
-  reuseResults?: boolean;
 }
 
 export interface SessionReplay {
@@ -40,8 +38,8 @@ export function createSessionReplay(
   entries: readonly EntryLike[],
   options: SessionReplayOptions = {},
 ): SessionReplay {
-  const { sessionId = "", patch = {}, model = DEFAULT_MODEL, price, reuseResults = true } = options;
-  const isWhatIf = Object.keys(patch).length > 0 || !reuseResults;
+  const { sessionId = "", patch = {}, model = DEFAULT_MODEL, price } = options;
+  const isWhatIf = Object.keys(patch).length > 0;
   const items = timelineOf({ sessionId, entries, settings: DEFAULT_SETTINGS, ledgerIsResult: isWhatIf });
   const hasLedger = items.some(({ event }) => event.type === "run.finished");
   let position = 0;
@@ -50,7 +48,7 @@ export function createSessionReplay(
     model,
     price,
     answer(request, step) {
-      const found = reuseResults ? findResult(items, position, request, step) : undefined;
+      const found = findResult(items, position, request, step);
       if (found !== undefined) return { type: "recorded", resultOf: found };
       return hasLedger && !isWhatIf ? NO_TRACE : MODELLED;
     },

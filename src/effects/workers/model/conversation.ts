@@ -3,9 +3,10 @@ import { catchError, defer, EMPTY, expand, filter, map, type Observable, of, tak
 import { addUsage, noUsage } from "../../../reducers/engine/engine-state.ts";
 import type { Usage } from "../../../reducers/engine/events.ts";
 import { estimateTextTokens } from "../../../reducers/entries/tokens.ts";
+import { messageOf } from "../../../reducers/message-of.ts";
 import { failureFrom, type WorkerFailure } from "./failure.ts";
 import { fixedTokens, windowOf } from "./prompt-room.ts";
-import { replyTo, usageOf, wordsOf } from "./reply.ts";
+import { replyTo, usageOf } from "./reply.ts";
 import type { ModelAccess, ToolAnswer, WorkerLimits, WorkerRequest, WorkerTool } from "./request.ts";
 
 /** How a run ended, and what it took. */
@@ -63,7 +64,7 @@ export function reportOf(
         first: Math.min(timeoutMs, LONGEST_TIMER_MS),
         with: () => of(failed(timeoutFailure(timeoutMs))),
       }),
-      catchError((error: unknown) => of(failed(failureFrom(wordsOf(error))))),
+      catchError((error: unknown) => of(failed(failureFrom(messageOf(error))))),
       map((end) => ({ ...tally, ...end })),
     );
   });

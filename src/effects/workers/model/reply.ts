@@ -1,6 +1,7 @@
 import type { AssistantMessage, AssistantMessageEventStream, Context } from "@earendil-works/pi-ai";
 import { defer, map, Observable, retry, tap, throwError, timer } from "rxjs";
 import type { Usage } from "../../../reducers/engine/events.ts";
+import { messageOf } from "../../../reducers/message-of.ts";
 import { classifyFailure, isPassing } from "./failure.ts";
 import type { ModelAccess, WorkerLimits } from "./request.ts";
 
@@ -28,7 +29,7 @@ export function replyTo(
   return defer(() => {
     meter.requested();
     // The provider's own retries are off: together with ours they would multiply.
-    return messageOf((signal) => stream(context, { signal, maxTokens, maxRetries: 0 }));
+    return replyFrom((signal) => stream(context, { signal, maxTokens, maxRetries: 0 }));
   }).pipe(
     tap((reply) => meter.used(usageOf(reply))),
     map((reply) => {
@@ -38,7 +39,7 @@ export function replyTo(
     retry({
       count: RETRIES,
       delay: (error, attempt) =>
-        isPassing(classifyFailure(wordsOf(error)))
+        isPassing(classifyFailure(messageOf(error)))
           ? timer(retryAfterMs * RETRY_FACTOR ** (attempt - 1) * (1 + Math.random()))
           : throwError(() => error),
     }),
@@ -46,7 +47,7 @@ export function replyTo(
 }
 
 /** The message at the end of a stream; unsubscribing aborts the request, and so does its end. */
-function messageOf(open: (signal: AbortSignal) => AssistantMessageEventStream): Observable<AssistantMessage> {
+function replyFrom(open: (signal: AbortSignal) => AssistantMessageEventStream): Observable<AssistantMessage> {
   return new Observable((subscriber) => {
     const controller = new AbortController();
     const read = async () => lastOf(open(controller.signal));
@@ -88,8 +89,4 @@ export function usageOf({ usage }: AssistantMessage): Usage {
 /** Some servers count in text, or not at all. */
 function amount(value: unknown): number {
   return typeof value === "number" && Number.isFinite(value) && value > 0 ? value : 0;
-}
-
-export function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

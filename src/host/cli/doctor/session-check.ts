@@ -4,6 +4,7 @@ import { clocksOf } from "../../../reducers/clocks.ts";
 import { readSessionFile, SessionFileError } from "../../../reducers/entries/session-file.ts";
 import { isVisibleMemoryStale } from "../../../reducers/ledger/projections.ts";
 import { sessionOfEntries } from "../../../reducers/memory.ts";
+import { messageOf } from "../../../reducers/message-of.ts";
 import type { Settings } from "../../../reducers/settings.ts";
 import { count, grouped } from "../words.ts";
 import { asRecord, asText, readJson } from "./files.ts";
@@ -47,7 +48,7 @@ function checkSession(file: string, settings: Settings): Finding[] {
   try {
     text = readFileSync(file, "utf8");
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     return [finding("warning", `${name} cannot be read: ${why}`, `see who may read ${file}`)];
   }
   try {

@@ -15,9 +15,9 @@ export const CHARTS = Object.fromEntries(
 ) as Readonly<Record<LaneName, ChartGraph>>;
 
 /**
- * The arrows of its chart that a lane took with one event, in order. One event may wake a lane several times (a
- * reading, then the trigger), so that it passes through a state; the arrows in between are found by what the event
- * wakes a lane with. Empty when the chart knows no such way, as in a recording of another version.
+ * The arrows of its chart that a lane took with one event, in order. A lane may be told several things of one event (that its
+ * input has changed, then the event itself), so that it passes through a state; the arrows in between are found by what a lane
+ * is told. Empty when the chart knows no such way, as in a recording of another version.
  */
 export function arrowsTaken({ lane, from, to }: Transition, event: EngineEvent): string[] {
   const key = `${lane} ${from} ${to} ${event.type}`;
@@ -32,21 +32,21 @@ const paths = new Map<string, string[]>();
 
 const LONGEST = 4;
 
-/** The shortest way that uses only what the event wakes the lane with, in that order; a raised trigger comes last. */
+/** The shortest way that uses only what the lane is told of the event, in that order; what it raises itself comes last. */
 function findPath(
   graph: ChartGraph,
   from: string,
   to: string,
-  wakes: readonly string[],
+  messages: readonly string[],
 ): string[] | undefined {
-  let front: { state: string; wake: number; path: string[] }[] = [{ state: from, wake: 0, path: [] }];
+  let front: { state: string; message: number; path: string[] }[] = [{ state: from, message: 0, path: [] }];
   for (let length = 1; length <= LONGEST; length++) {
     const next: typeof front = [];
-    for (const { state, wake, path } of front) {
+    for (const { state, message, path } of front) {
       for (const edge of edgesFrom(graph, state)) {
-        const at = wakeFor(edge, wakes, wake);
+        const at = messageFor(edge, messages, message);
         if (at === undefined) continue;
-        const step = { state: leafOf(graph, edge.to), wake: at, path: [...path, edge.id] };
+        const step = { state: leafOf(graph, edge.to), message: at, path: [...path, edge.id] };
         if (step.state === to) return step.path;
         next.push(step);
       }
@@ -60,10 +60,14 @@ function edgesFrom({ edges }: ChartGraph, state: string): ChartEdge[] {
   return edges.filter(({ from }) => from === ANY_STATE || state === from || state.startsWith(`${from}.`));
 }
 
-/** The first wake from `start` on that can take this edge. A trigger may be passed on to the next state. */
-function wakeFor({ transitions }: ChartEdge, wakes: readonly string[], start: number): number | undefined {
-  for (let at = start; at < wakes.length; at++) {
-    if (transitions.some(({ event }) => event === wakes[at])) return at;
+/** The first message from `start` on that can take this edge. The next state may hear the same one again. */
+function messageFor(
+  { transitions }: ChartEdge,
+  messages: readonly string[],
+  start: number,
+): number | undefined {
+  for (let at = start; at < messages.length; at++) {
+    if (transitions.some(({ event }) => event === messages[at])) return at;
   }
   return undefined;
 }

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
+import { messageOf } from "../../../reducers/message-of.ts";
 import type { InspectSource } from "../sources/inspect-source.ts";
 import { answerData } from "./data-answers.ts";
 import { createGatekeeper } from "./gatekeeper.ts";
@@ -60,7 +61,7 @@ export async function startInspectServer({
       send(response, "application/json; charset=utf-8", JSON.stringify(answer));
     } catch (error) {
       response.writeHead(400, { "Content-Type": "text/plain; charset=utf-8" });
-      response.end(error instanceof Error ? error.message : String(error));
+      response.end(messageOf(error));
     }
   }
 

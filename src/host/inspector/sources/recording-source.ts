@@ -1,6 +1,7 @@
 import { basename } from "node:path";
 import { RecordingLineError } from "../../../machines/recording/recording-line.ts";
 import { createReplay } from "../../../machines/recording/replay.ts";
+import { messageOf } from "../../../reducers/message-of.ts";
 import { createEventHistory } from "../history/event-history.ts";
 import { createEventList } from "../history/event-list.ts";
 import { storeOfTexts } from "../history/event-stores.ts";
@@ -109,7 +110,7 @@ export async function openRecordingSource(path: string): Promise<InspectSource> 
       };
       whole = read(begun, settle)
         .catch((error: unknown) => {
-          stopped = error instanceof Error ? error.message : String(error);
+          stopped = messageOf(error);
           progress.tell();
         })
         .finally(settle);
