@@ -38,16 +38,13 @@ function messagesToItsLane(event: EngineEvent): LaneMessage[] {
   return event.type === "run.finished" ? [[laneOf(event.worker), "run.finished"], ...inputsChanged] : [];
 }
 
-const onTurn = (as: "turn.ended" | "agent.started") => ({
-  actions: tell(
-    ["observer", "input.changed"],
-    ["observer", as],
-    ["reflectDrop", "input.changed"],
-    ["reflectDrop", as],
-    ["compaction", as],
-    ["compaction", "input.changed"],
-  ),
-});
+/** Work that is due may start, once its lane has seen what the turn brought. */
+const turn = (as: "turn.ended" | "agent.started"): LaneMessage[] => [
+  ["observer", "input.changed"],
+  ["observer", as],
+  ["reflectDrop", "input.changed"],
+  ["reflectDrop", as],
+];
 
 /**
  * Arbitrates the lanes: which lane hears of what, and in which order. While no session is open none hears anything:
@@ -72,8 +69,14 @@ export const schedulerMachine = schedulerSetup.createMachine({
         "branch.extended": { actions: tell(...inputsChanged) },
         "branch.replaced": { actions: tell(...inputsChanged) },
         "model.selected": { actions: tell(...inputsChanged) },
-        "agent.started": onTurn("agent.started"),
-        "turn.ended": onTurn("turn.ended"),
+        "agent.started": {
+          actions: tell(
+            ...turn("agent.started"),
+            ["compaction", "agent.started"],
+            ["compaction", "input.changed"],
+          ),
+        },
+        "turn.ended": { actions: tell(...turn("turn.ended"), ["compaction", "input.changed"]) },
         "agent.settled": { actions: tell(...inputsChanged, ["compaction", "agent.settled"]) },
         "run.demanded": { actions: "tellItsLane" },
         "run.finished": { actions: "tellItsLane" },

@@ -21,14 +21,18 @@ export class Branch {
 }
 
 interface BranchLog {
-  readonly ids: string[];
-  readonly kinds: EntryKind[];
-  /** Whether each entry is conversation, before edits */
-  readonly sources: boolean[];
-  /** Source tokens of the rows up to and including each one, before edits */
-  readonly cumulative: number[];
+  readonly rows: Row[];
   /** A damaged file may repeat an id: the first one counts, as a watermark cannot mean two places. */
   readonly positions: Map<string, number>;
+}
+
+interface Row {
+  readonly id: string;
+  readonly kind: EntryKind;
+  /** Whether the entry is conversation, before edits */
+  readonly source: boolean;
+  /** Source tokens of the rows up to and including this one, before edits */
+  readonly cumulative: number;
 }
 
 interface Edit {
@@ -43,7 +47,7 @@ interface Edit {
 export const NOWHERE = -1;
 
 export function emptyBranch(): Branch {
-  return new Branch(0, { ids: [], kinds: [], sources: [], cumulative: [], positions: new Map() }, []);
+  return new Branch(0, { rows: [], positions: new Map() }, []);
 }
 
 /** The branch with more entries at its tip. Costs the new entries, and with context edits those in force. */
@@ -51,12 +55,12 @@ export function extendBranch(branch: Branch, facts: readonly EntryFact[]): Branc
   let { log, length } = branch;
   const edits = new Map<number, number | null>();
   for (const fact of facts) {
-    if (length < log.ids.length && !isRow(log, length, fact)) log = copyLog(log, length);
-    if (length === log.ids.length) pushRow(log, fact);
+    if (length < log.rows.length && !isRow(log, length, fact)) log = copyLog(log, length);
+    if (length === log.rows.length) pushRow(log, fact);
     length++;
     if (!fact.edit) continue;
     const position = log.positions.get(fact.edit.targetId);
-    if (position !== undefined && position < length && log.sources[position])
+    if (position !== undefined && position < length && log.rows[position]?.source)
       edits.set(position, fact.edit.tokens);
   }
   return new Branch(length, log, edits.size === 0 ? branch.edits : withEdits(branch.edits, edits, log));
@@ -64,47 +68,40 @@ export function extendBranch(branch: Branch, facts: readonly EntryFact[]): Branc
 
 /** Whether a newer version was extended by this very entry: its row serves both, as when a stretch is gone over again. */
 function isRow(log: BranchLog, at: number, { id, kind, tokens, source = false }: EntryFact): boolean {
+  const row = log.rows[at];
   return (
-    log.ids[at] === id &&
-    log.kinds[at] === kind &&
-    log.sources[at] === source &&
-    log.cumulative[at] === (log.cumulative[at - 1] ?? 0) + tokens
+    row?.id === id &&
+    row.kind === kind &&
+    row.source === source &&
+    row.cumulative === cumulativeAt(log, at - 1) + tokens
   );
 }
 
 function pushRow(log: BranchLog, { id, kind, tokens, source = false }: EntryFact): void {
-  const position = log.ids.push(id) - 1;
-  log.kinds.push(kind);
-  log.sources.push(source);
-  log.cumulative.push((log.cumulative[position - 1] ?? 0) + tokens);
-  const known = log.positions.size;
-  log.positions.set(id, position);
-  if (log.positions.size === known) log.positions.set(id, log.ids.indexOf(id));
+  const position = log.rows.length;
+  log.rows.push({ id, kind, source, cumulative: cumulativeAt(log, position - 1) + tokens });
+  if (!log.positions.has(id)) log.positions.set(id, position);
 }
 
-function copyLog(log: BranchLog, length: number): BranchLog {
-  const ids = log.ids.slice(0, length);
+function copyLog({ rows, positions }: BranchLog, length: number): BranchLog {
   return {
-    ids,
-    kinds: log.kinds.slice(0, length),
-    sources: log.sources.slice(0, length),
-    cumulative: log.cumulative.slice(0, length),
-    positions: new Map([...log.positions].filter(([, position]) => position < length)),
+    rows: rows.slice(0, length),
+    positions: new Map([...positions].filter(([, position]) => position < length)),
   };
 }
 
-function withEdits(
-  old: readonly Edit[],
-  added: ReadonlyMap<number, number | null>,
-  { cumulative }: BranchLog,
-): Edit[] {
+function cumulativeAt({ rows }: BranchLog, position: number): number {
+  return rows[position]?.cumulative ?? 0;
+}
+
+function withEdits(old: readonly Edit[], added: ReadonlyMap<number, number | null>, log: BranchLog): Edit[] {
   const all = new Map(old.map(({ position, tokens }) => [position, tokens]));
   for (const [position, tokens] of added) all.set(position, tokens);
   let deltaThrough = 0;
   return [...all]
     .sort(([a], [b]) => a - b)
     .map(([position, tokens]) => {
-      const raw = (cumulative[position] ?? 0) - (cumulative[position - 1] ?? 0);
+      const raw = cumulativeAt(log, position) - cumulativeAt(log, position - 1);
       deltaThrough += (tokens ?? 0) - raw;
       return { position, tokens, deltaThrough };
     });
@@ -117,16 +114,16 @@ export function positionOf(branch: Branch, id: string): number {
 }
 
 export function idAt(branch: Branch, position: number): string | undefined {
-  return position < branch.length ? branch.log.ids[position] : undefined;
+  return position < branch.length ? branch.log.rows[position]?.id : undefined;
 }
 
 export function kindAt(branch: Branch, position: number): EntryKind | undefined {
-  return position < branch.length ? branch.log.kinds[position] : undefined;
+  return position < branch.length ? branch.log.rows[position]?.kind : undefined;
 }
 
 /** Whether the entry is conversation that stands: an entry that a context edit omits does not. */
 export function isSourceAt(branch: Branch, position: number): boolean {
-  if (position >= branch.length || !branch.log.sources[position]) return false;
+  if (position >= branch.length || !branch.log.rows[position]?.source) return false;
   return branch.edits.length === 0 || editAt(branch, position)?.tokens !== null;
 }
 
@@ -134,7 +131,7 @@ export function isSourceAt(branch: Branch, position: number): boolean {
 export function tokensThrough(branch: Branch, position: number): number {
   const last = Math.min(position, branch.length - 1);
   if (last < 0) return 0;
-  return (branch.log.cumulative[last] ?? 0) + deltaThrough(branch, last);
+  return cumulativeAt(branch.log, last) + deltaThrough(branch, last);
 }
 
 /** Source tokens of the entries after `position`; all of them for `NOWHERE`. */

@@ -116,7 +116,7 @@ describe("the scheduler", () => {
 
   it("tells the observer of a turn before the others, who look at what it does", () => {
     expect(messages(opened, turn).map(([lane]) => lane)).toEqual([
-      ...["observer", "observer", "reflectDrop", "reflectDrop", "compaction", "compaction"],
+      ...["observer", "observer", "reflectDrop", "reflectDrop", "compaction"],
     ]);
   });
 });

@@ -292,7 +292,7 @@ export function referenceLanes(): ReferenceLanes {
           look(lane);
           trigger(lane);
         }
-        if (compaction.state === "compacting") failCompaction();
+        if (compaction.state === "compacting" && event.type === "agent.started") failCompaction();
         lookAtCompaction();
         break;
       case "agent.settled":

@@ -2,7 +2,6 @@ import { assign, emit, setup } from "xstate";
 import type { Command } from "../commands.ts";
 import { backoffTokens } from "./backoff.ts";
 import type { CompactionInput } from "./inputs.ts";
-import { onTurn } from "./work-lane.ts";
 
 /** What the compaction lane hears: the engine's events by their own names, each with its input at that moment. */
 export type CompactionLaneEvent = {
@@ -12,7 +11,7 @@ export type CompactionLaneEvent = {
   /** Nothing runs any more, so a compaction interrupts nobody. */
   | { type: "agent.settled" }
   /** The agent goes on: a compaction cannot be in progress. */
-  | { type: "turn.ended" | "agent.started" }
+  | { type: "agent.started" }
   | { type: "compaction.started" | "compaction.finished" | "compaction.failed" }
   /** The agent was at work again before Pi could be asked. */
   | { type: "compaction.postponed" }
@@ -139,8 +138,8 @@ export const compactionLane = compactionSetup.createMachine({
         "compaction.failed": onFailure,
         "session.closed": { target: "idle", actions: "forgetRequest" },
         // Pi never runs the agent while it compacts, so this one ended without a word.
+        "agent.started": { target: "backingOff", actions: "rememberFailure" },
         "agent.settled": { target: "backingOff", actions: "rememberFailure" },
-        ...onTurn({ target: "backingOff", actions: "rememberFailure" } as const),
       },
     },
     coolingDown: {

@@ -2,11 +2,10 @@ import { type Actor, type AnyActor, createActor, type InspectionEvent, type Snap
 import type { EngineState } from "../../reducers/engine/engine-state.ts";
 import type { EngineEvent } from "../../reducers/engine/events.ts";
 import { LANES, type LaneName } from "../../reducers/engine/lane-names.ts";
-import { fieldsOf } from "../../reducers/entries/entry.ts";
 import type { Command } from "../commands.ts";
 import type { LaneEventType } from "../scheduler.ts";
 import { type CompactionContext, compactionLane } from "./compaction-lane.ts";
-import { INPUTS, type LaneInput, type LaneStates } from "./inputs.ts";
+import { INPUTS, type LaneStates } from "./inputs.ts";
 import { observerLane } from "./observer-lane.ts";
 import { reflectDropLane } from "./reflect-drop-lane.ts";
 import type { WorkContext } from "./work-lane.ts";
@@ -75,8 +74,8 @@ export function createLanes({ inspect, persisted, onCommand, onError }: LanesOpt
     actors[lane].on("*", onCommand);
     actors[lane].start();
   }
-  /** What each lane heard last that left it as it was, and how it was. */
-  const unmoved: { [lane in LaneName]?: { input: LaneInput; snapshot: unknown } } = {};
+  /** What was true when each lane last heard that its input changed and stayed as it was. */
+  const unmoved: { [lane in LaneName]?: Known } = {};
   let snapshot = snapshotOf(actors, { observer: null, reflectDrop: null, compaction: null });
 
   return {
@@ -86,15 +85,16 @@ export function createLanes({ inspect, persisted, onCommand, onError }: LanesOpt
     send(lane, as, { event, at, state }) {
       const actor = actors[lane] as AnyActor;
       const before = actor.getSnapshot();
-      const input = INPUTS[lane](state, snapshot.states.observer, at);
-      // In the same state, the same input is no change.
+      const { observer } = snapshot.states;
+      // An input is made of the engine's state and the observer's: the same ones are no change to a lane that has not moved.
       const known = as === "input.changed" ? unmoved[lane] : undefined;
-      if (known && known.snapshot === before && isSameInput(known.input, input)) return;
+      if (known && known.lane === before && known.state === state && known.observer === observer) return;
+      const input = INPUTS[lane](state, observer, at);
       const heard = as === "run.finished" ? { type: as, input, result: event } : { type: as, input };
       actor.send(heard);
       const after = actor.getSnapshot();
       if (after === before) {
-        if (as === "input.changed") unmoved[lane] = { input, snapshot: before };
+        if (as === "input.changed") unmoved[lane] = { lane: before, state, observer };
         return;
       }
       const { since } = snapshot;
@@ -113,12 +113,11 @@ export function createLanes({ inspect, persisted, onCommand, onError }: LanesOpt
   };
 }
 
-/** Whether two inputs differ in nothing but the time. */
-function isSameInput(a: LaneInput, b: LaneInput): boolean {
-  const one = fieldsOf(a);
-  const other = fieldsOf(b);
-  for (const name in one) if (name !== "at" && one[name] !== other[name]) return false;
-  return true;
+interface Known {
+  lane: unknown;
+  state: EngineState;
+  /** The observer's state */
+  observer: string;
 }
 
 interface LaneActors {

@@ -85,7 +85,6 @@ function workEvents({ context }: AnyMachineSnapshot): LaneEvent[] {
 const COMPACTION_EVENTS = [
   "input.changed",
   "agent.settled",
-  "turn.ended",
   "agent.started",
   "session.closed",
   "compaction.started",

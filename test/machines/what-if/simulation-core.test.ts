@@ -63,8 +63,11 @@ const told = ({ steps }: Simulated) =>
     return `${modelled ? "~" : ""}${what} @${(Date.parse(event.at) - START) / 1000}`;
   });
 const idsOf = ({ steps }: Simulated) => {
-  const { log, length } = steps.at(-1)?.state.session.branch ?? { log: { ids: [] }, length: 0 };
-  return log.ids.slice(0, length).join(" ");
+  const { log, length } = steps.at(-1)?.state.session.branch ?? { log: { rows: [] }, length: 0 };
+  return log.rows
+    .slice(0, length)
+    .map(({ id }) => id)
+    .join(" ");
 };
 
 describe("a simulation", () => {

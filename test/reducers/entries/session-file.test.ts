@@ -9,6 +9,7 @@ import {
   SessionManager,
 } from "@earendil-works/pi-coding-agent";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { NOWHERE, tokensAfter } from "../../../src/reducers/branch.ts";
 import type { EntryLike } from "../../../src/reducers/entries/entry.ts";
 import {
   parseSession,
@@ -196,9 +197,9 @@ describe.skipIf(!existsSync(SESSIONS))("real sessions", () => {
         .filter(({ type }) => type !== "compaction")
         .map((entry, at, all) => ({ ...entry, parentId: all[at - 1]?.id ?? null })),
     ).messages.filter(({ role }) => role !== "system");
-    const last = session.branch.length - 1;
-    const counted = session.branch.log.cumulative[last] ?? 0;
-    expect(counted).toBe(spoken.reduce((sum, message) => sum + estimateTokens(message), 0));
+    expect(tokensAfter(session.branch, NOWHERE)).toBe(
+      spoken.reduce((sum, message) => sum + estimateTokens(message), 0),
+    );
   });
 });
 
