@@ -1,8 +1,13 @@
 import fc from "fast-check";
 import type { Command } from "../../src/machines/commands.ts";
-import { AGENT_BUSY, type EngineEvent, type Unstamped } from "../../src/reducers/engine/events.ts";
+import {
+  AGENT_BUSY,
+  type EngineEvent,
+  OUTCOMES,
+  type RunResult,
+  type Unstamped,
+} from "../../src/reducers/engine/events.ts";
 import { LANES, type LaneName, type Worker } from "../../src/reducers/engine/lane-names.ts";
-import { OUTCOMES, type RunResult } from "../../src/reducers/engine/run-result.ts";
 import type { EntryFact, LedgerFact } from "../../src/reducers/entries/entry-fact.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../src/reducers/settings.ts";
 import { finished } from "./schedule.ts";

@@ -1,9 +1,9 @@
 import { expect } from "vitest";
 import type { Command } from "../../src/machines/commands.ts";
 import type { LanesSnapshot } from "../../src/machines/lanes/lanes.ts";
+import type { RunResult } from "../../src/reducers/engine/events.ts";
 import { AGENT_BUSY, type Unstamped } from "../../src/reducers/engine/events.ts";
 import type { LaneName, Worker } from "../../src/reducers/engine/lane-names.ts";
-import type { RunResult } from "../../src/reducers/engine/run-result.ts";
 import type { EntryFact } from "../../src/reducers/entries/entry-fact.ts";
 import type { Settings } from "../../src/reducers/settings.ts";
 import { type Schedule, schedule } from "./schedule.ts";

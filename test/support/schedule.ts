@@ -2,9 +2,8 @@ import { type Observable, Subject } from "rxjs";
 import type { Command } from "../../src/machines/commands.ts";
 import { createEngine, type Engine, type Step } from "../../src/machines/engine.ts";
 import { noUsage } from "../../src/reducers/engine/engine-state.ts";
-import type { EngineEvent, Unstamped } from "../../src/reducers/engine/events.ts";
+import type { EngineEvent, RunResult, Unstamped } from "../../src/reducers/engine/events.ts";
 import type { Worker } from "../../src/reducers/engine/lane-names.ts";
-import type { RunResult } from "../../src/reducers/engine/run-result.ts";
 import { type EntryFact, EntryFactSchema, type LedgerFact } from "../../src/reducers/entries/entry-fact.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../src/reducers/settings.ts";
 

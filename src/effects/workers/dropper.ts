@@ -34,7 +34,7 @@ export function runDropper(
     ...{ maximum: input.maximum, poolTokens, targetTokens },
   });
   const slices = poolSlices(input.observations, droppableLine(input.coverage, input.now), room, frame);
-  const report$ = runSlices(
+  const spent$ = runSlices(
     slices,
     ({ observations, observationLines, reflectionBudget }) => {
       // An earlier slice may have used up part of it.
@@ -47,5 +47,5 @@ export function runDropper(
     access,
     room.limits,
   );
-  return report$.pipe(map((report) => resultOf(collector, report)));
+  return spent$.pipe(map((spent) => resultOf(collector, spent)));
 }

@@ -2,7 +2,7 @@ import { map, type Observable, of } from "rxjs";
 import type { Command } from "../../machines/commands.ts";
 import { idAt, NOWHERE, positionOf, tokensAt } from "../../reducers/branch.ts";
 import { noUsage } from "../../reducers/engine/engine-state.ts";
-import type { EngineEventOf } from "../../reducers/engine/events.ts";
+import type { RunResult } from "../../reducers/engine/events.ts";
 import { observerChunk } from "../../reducers/engine/observer-chunk.ts";
 import { type EntryLike, timeOf } from "../../reducers/entries/entry.ts";
 import { renderSources } from "../../reducers/entries/sources.ts";
@@ -33,21 +33,18 @@ export interface LedgerEntry {
   data: ObservationsRecorded | ReflectionsRecorded | ObservationsDropped;
 }
 
-/** How a run ended: the facts of a `run.finished` event, and the ledger entry to append if it recorded. */
-export type RunEnd = Omit<
-  EngineEventOf<"run.finished">,
-  "v" | "seq" | "at" | "type" | "runId" | "worker" | "durationMs"
-> & {
+/** A run's result before it is told: with the ledger entry to append if it recorded. */
+export type JobResult = RunResult & {
   entry?: LedgerEntry;
-  /** Tokens of the last request; see `WorkerReport` */
+  /** Tokens of the last request; see `Spend` */
   asked?: number;
 };
 
-/** Gathers what a worker reads, runs it, and emits how it ended, once. It appends nothing itself. */
-export type Job = (session: LiveSession, command: StartRun, access: ModelAccess) => Observable<RunEnd>;
+/** Gathers what a worker reads, runs it, and emits its result, once. It appends nothing itself. */
+export type Job = (session: LiveSession, command: StartRun, access: ModelAccess) => Observable<JobResult>;
 
-/** An end at which nothing was done. */
-export const NOTHING_DONE: Omit<RunEnd, "outcome"> = {
+/** A result where nothing was done. */
+export const NOTHING_DONE: Omit<JobResult, "outcome"> = {
   coversUpToId: null,
   records: 0,
   rejected: 0,
@@ -56,7 +53,7 @@ export const NOTHING_DONE: Omit<RunEnd, "outcome"> = {
   usage: noUsage(),
 };
 
-const NOTHING_TO_READ: RunEnd = { ...NOTHING_DONE, outcome: "empty" };
+const NOTHING_TO_READ: JobResult = { ...NOTHING_DONE, outcome: "empty" };
 
 const observe: Job = (session, command, access) => {
   const state = session.state();
@@ -86,7 +83,7 @@ const observe: Job = (session, command, access) => {
     limits,
   ).pipe(
     map((result) =>
-      endOf(result, coversUpToId, sourceTokens, {
+      jobResult(result, coversUpToId, sourceTokens, {
         customType: OBSERVATIONS_RECORDED,
         data: { observations: result.records, coversUpToId },
       }),
@@ -99,7 +96,7 @@ const reflect: Job = (session, _command, access) => {
   if (coversUpToId === undefined || input.observations.length === 0) return of(NOTHING_TO_READ);
   return runReflector({ ...input, reflected }, access, limitsFor(session, access)).pipe(
     map((result) =>
-      endOf(result, coversUpToId, 0, {
+      jobResult(result, coversUpToId, 0, {
         customType: REFLECTIONS_RECORDED,
         data: { reflections: result.records, coversUpToId },
       }),
@@ -121,7 +118,7 @@ const drop: Job = (session, _command, access) => {
   };
   return runDropper(pool, access, limitsFor(session, access)).pipe(
     map((result) =>
-      endOf(result, coversUpToId, 0, {
+      jobResult(result, coversUpToId, 0, {
         customType: OBSERVATIONS_DROPPED,
         data: { observationIds: result.records, coversUpToId },
       }),
@@ -161,21 +158,21 @@ function limitsFor(session: LiveSession, access: ModelAccess): WorkerLimits {
   };
 }
 
-function endOf<T>(
+function jobResult<T>(
   result: WorkerResult<T>,
   coversUpToId: string,
   sourceTokens: number,
   entry: LedgerEntry,
-): RunEnd {
+): JobResult {
   return {
     outcome: result.outcome,
     coversUpToId,
     records: result.records.length,
     rejected: result.rejected,
-    requests: result.report.requests,
+    requests: result.requests,
     sourceTokens,
-    usage: result.report.usage,
-    asked: result.report.asked,
+    usage: result.usage,
+    asked: result.asked,
     ...(result.failure && { failure: result.failure }),
     ...(result.outcome === "recorded" && { entry }),
   };

@@ -55,6 +55,6 @@ export function runObserver(
   const priorBudget = Math.floor(priorRoom * input.priorShare);
   const userPrompt = observerPrompt({ ...input, priorBudget });
   return runWorker({ ...request, userPrompt }, access, room.limits).pipe(
-    map((report) => resultOf(collector, report)),
+    map((spent) => resultOf(collector, spent)),
   );
 }

@@ -3,14 +3,7 @@ import { excerpt } from "../../reducers/entries/sources.ts";
 import { estimateTextTokens } from "../../reducers/entries/tokens.ts";
 import type { CoverageTier } from "../../reducers/ledger/pool.ts";
 import type { Observation, Reflection } from "../../reducers/ledger/records.ts";
-import {
-  COMPLETED,
-  converse,
-  type End,
-  reportOf,
-  type Tally,
-  type WorkerReport,
-} from "./model/conversation.ts";
+import { type Break, converse, type Spend, type SpentRun, spentBy } from "./model/conversation.ts";
 import type { ModelAccess, WorkerLimits, WorkerRequest } from "./model/request.ts";
 import { STATEMENT_TOKENS } from "./prompts/prior-memory.ts";
 
@@ -88,17 +81,17 @@ export function runSlices<S>(
   requestOf: (slice: S) => WorkerRequest | undefined,
   access: ModelAccess,
   limits: WorkerLimits,
-): Observable<WorkerReport> {
-  function from(index: number, tally: Tally): Observable<End> {
+): Observable<SpentRun> {
+  function from(index: number, spend: Spend): Observable<Break> {
     const slice = slices[index];
-    if (slice === undefined) return of(COMPLETED);
-    const maxTurns = Math.ceil((limits.maxTurns - tally.turns) / (slices.length - index));
-    tally.capped ||= maxTurns <= 0;
+    if (slice === undefined) return of(null);
+    const maxTurns = Math.ceil((limits.maxTurns - spend.turns) / (slices.length - index));
+    spend.capped ||= maxTurns <= 0;
     const request = maxTurns > 0 ? requestOf(slice) : undefined;
-    if (!request) return of(COMPLETED);
-    return converse(request, access, { ...limits, maxTurns }, tally).pipe(
-      concatMap((end) => (end.outcome === "completed" ? from(index + 1, tally) : of(end))),
+    if (!request) return of(null);
+    return converse(request, access, { ...limits, maxTurns }, spend).pipe(
+      concatMap((end) => (end === null ? from(index + 1, spend) : of(end))),
     );
   }
-  return reportOf((tally) => from(0, tally), limits);
+  return spentBy((spend) => from(0, spend), limits);
 }

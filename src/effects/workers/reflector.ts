@@ -31,7 +31,7 @@ export function runReflector(
   const room = roomFor(access.model, request, limits);
   const frame = reflectorPrompt({ observationLines: [], reflections: [], reflectionBudget: 0 });
   const slices = poolSlices(input.observations, observationLine(input.coverage), room, frame);
-  const report$ = runSlices(
+  const spent$ = runSlices(
     slices.length > limits.maxTurns ? unreadFirst(slices, input.reflected) : slices,
     ({ observations, observationLines, reflectionBudget }) => {
       shown = new Set(observations.map(({ id }) => id));
@@ -42,7 +42,7 @@ export function runReflector(
     access,
     room.limits,
   );
-  return report$.pipe(map((report) => resultOf(collector, report)));
+  return spent$.pipe(map((spent) => resultOf(collector, spent)));
 }
 
 /** Not all slices can have a turn: those with observations that no run has read come first, in order, then the others. */

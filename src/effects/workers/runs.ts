@@ -6,7 +6,7 @@ import { messageOf } from "../../reducers/message-of.ts";
 import type { SessionState } from "../../reducers/session.ts";
 import { commandsOf, type Effect } from "../effect.ts";
 import type { LiveSession } from "../live-session.ts";
-import { JOBS, type LedgerEntry, NOTHING_DONE, type RunEnd } from "./jobs.ts";
+import { JOBS, type JobResult, type LedgerEntry, NOTHING_DONE } from "./jobs.ts";
 import { createLearntWindows, type LearntWindows } from "./model/learnt-windows.ts";
 
 type StartRun = Extract<Command, { type: "startRun" }>;
@@ -23,32 +23,32 @@ export const workerRuns: Effect = (steps$, session) => {
     mergeMap((command) => {
       const aborted$ = commands$.pipe(
         filter(({ type, runId }) => type === "abortRun" && runId === command.runId),
-        map((): RunEnd => ({ ...NOTHING_DONE, outcome: "aborted" })),
+        map((): JobResult => ({ ...NOTHING_DONE, outcome: "aborted" })),
       );
       const startedAt = session.now();
       return merge(runOf(command, session, windows), aborted$).pipe(
         take(1),
-        map((end) => finished(command, end, session.now() - startedAt)),
+        map((result) => finished(command, result, session.now() - startedAt)),
       );
     }),
   );
 };
 
-function finished({ runId, worker }: StartRun, end: RunEnd, durationMs: number): Unstamped {
-  const { entry: _, asked: __, ...facts } = end;
+function finished({ runId, worker }: StartRun, result: JobResult, durationMs: number): Unstamped {
+  const { entry: _, asked: __, ...facts } = result;
   return { type: "run.finished", runId, worker, durationMs, ...facts };
 }
 
 /** One run, from its start to its records' being appended. */
-function runOf(command: StartRun, session: LiveSession, windows: LearntWindows): Observable<RunEnd> {
+function runOf(command: StartRun, session: LiveSession, windows: LearntWindows): Observable<JobResult> {
   const run$ = defer(() => {
     const read = session.state().session;
-    return jobOf(command, session, windows).pipe(map((end) => appended(session, end, read)));
+    return jobOf(command, session, windows).pipe(map((result) => appended(session, result, read)));
   });
   // A tick later: the hook that a run starts from must not wait for its prompt to be built.
   return nextTick.pipe(
     mergeMap(() => run$),
-    catchError((error: unknown) => of(failedEnd(error))),
+    catchError((error: unknown) => of(failedResult(error))),
   );
 }
 
@@ -60,33 +60,34 @@ const nextTick = new Observable<void>((subscriber) => {
   return () => clearImmediate(tick);
 });
 
-function jobOf(command: StartRun, session: LiveSession, windows: LearntWindows): Observable<RunEnd> {
+function jobOf(command: StartRun, session: LiveSession, windows: LearntWindows): Observable<JobResult> {
   const choice = session.workerModel();
   if ("problem" in choice) {
     return of({ ...NOTHING_DONE, outcome: "failed", failure: { kind: "no-model", message: choice.problem } });
   }
   const access = windows.within(choice.access);
   return JOBS[command.worker](session, command, access).pipe(
-    map((end) => {
-      if (end.failure?.kind === "prompt-too-long") windows.refused(access.model, end.asked ?? 0);
-      return end;
+    map((result) => {
+      if (result.failure?.kind === "prompt-too-long") windows.refused(access.model, result.asked ?? 0);
+      return result;
     }),
   );
 }
 
 /** Writes what a run recorded, unless the branch that it read, which is `read`'s, has been left meanwhile. */
-function appended(session: LiveSession, end: RunEnd, read: SessionState): RunEnd {
-  if (end.coversUpToId === null || end.outcome === "failed") return end;
+function appended(session: LiveSession, result: JobResult, read: SessionState): JobResult {
+  if (result.coversUpToId === null || result.outcome === "failed") return result;
   try {
     session.sync();
     const now = session.state().session;
     const isStale =
-      positionOf(now.branch, end.coversUpToId) === NOWHERE || (end.entry && !holdsOn(now, end.entry, read));
-    if (isStale) return { ...end, outcome: "stale", records: 0 };
-    if (end.entry) session.append(end.entry.customType, end.entry.data);
-    return end;
+      positionOf(now.branch, result.coversUpToId) === NOWHERE ||
+      (result.entry && !holdsOn(now, result.entry, read));
+    if (isStale) return { ...result, outcome: "stale", records: 0 };
+    if (result.entry) session.append(result.entry.customType, result.entry.data);
+    return result;
   } catch (error) {
-    return { ...end, ...failedEnd(error), usage: end.usage, requests: end.requests };
+    return { ...result, ...failedResult(error), usage: result.usage, requests: result.requests };
   }
 }
 
@@ -117,6 +118,6 @@ function standsAnew(branch: Branch, before: Branch, watermark: number, coversUpT
   return false;
 }
 
-function failedEnd(error: unknown): RunEnd {
+function failedResult(error: unknown): JobResult {
   return { ...NOTHING_DONE, outcome: "failed", failure: { kind: "other", message: messageOf(error) } };
 }

@@ -1,35 +1,29 @@
-import type { WorkerReport } from "./model/conversation.ts";
-import type { WorkerFailure } from "./model/failure.ts";
+import type { RunResult } from "../../reducers/engine/events.ts";
+import type { SpentRun } from "./model/conversation.ts";
 import type { Collector } from "./tools/collector.ts";
 
-/** How a worker's run ended, and what it recorded. */
-export interface WorkerResult<T> {
-  outcome: "recorded" | "empty" | "failed";
-  records: T[];
-  /** Records that were refused; the model may have mended them since. */
-  rejected: number;
-  report: WorkerReport;
-  failure?: WorkerFailure;
-}
+/** What a worker's run came to, with the records themselves. */
+export type WorkerResult<T> = Omit<SpentRun, "failure"> &
+  Pick<RunResult, "outcome" | "rejected" | "failure"> & { records: T[] };
 
 /**
  * A run counts as a whole: one that breaks half-way recorded nothing. A model that tried to record and had everything
  * refused has not found the range empty; it has failed.
  */
-export function resultOf<T>(collector: Collector<T>, report: WorkerReport): WorkerResult<T> {
-  const rejected = collector.refusals.length;
-  if (report.outcome !== "completed") {
-    const { failure } = report;
-    return { outcome: "failed", records: [], rejected, report, ...(failure && { failure }) };
-  }
-  if (collector.accepted.length > 0) {
-    return { outcome: "recorded", records: [...collector.accepted], rejected, report };
-  }
-  const reason = commonest(collector.refusals);
-  if (reason === undefined) return { outcome: "empty", records: [], rejected, report };
-  const records = rejected === 1 ? "the only record was refused" : `all ${rejected} records were refused`;
-  const failure: WorkerFailure = { kind: "bad-response", message: `${records} (${reason})` };
-  return { outcome: "failed", records: [], rejected, report, failure };
+export function resultOf<T>({ accepted, refusals }: Collector<T>, spentRun: SpentRun): WorkerResult<T> {
+  const { failure: broke, ...spend } = spentRun;
+  const rejected = refusals.length;
+  const failure = broke ?? (accepted.length === 0 ? allRefused(refusals) : undefined);
+  if (failure) return { ...spend, outcome: "failed", records: [], rejected, failure };
+  return { ...spend, outcome: accepted.length > 0 ? "recorded" : "empty", records: [...accepted], rejected };
+}
+
+function allRefused(refusals: readonly string[]): RunResult["failure"] {
+  const reason = commonest(refusals);
+  if (reason === undefined) return undefined;
+  const { length } = refusals;
+  const records = length === 1 ? "the only record was refused" : `all ${length} records were refused`;
+  return { kind: "bad-response", message: `${records} (${reason})` };
 }
 
 /** The reason that stands there most often, the earliest of those that tie. */

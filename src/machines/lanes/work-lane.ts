@@ -1,6 +1,6 @@
 import { assign, emit, raise, setup } from "xstate";
+import type { EngineEventOf } from "../../reducers/engine/events.ts";
 import type { Worker } from "../../reducers/engine/lane-names.ts";
-import type { RunResult } from "../../reducers/engine/run-result.ts";
 import type { Command } from "../commands.ts";
 import { backoffDelay } from "./backoff.ts";
 import type { WorkInput } from "./inputs.ts";
@@ -13,9 +13,12 @@ export type WorkLaneEvent = {
   /** Work that is due may start. */
   | { type: "turn.ended" | "agent.started" }
   | { type: "run.demanded" }
-  | { type: "run.finished"; result: RunResult }
+  | { type: "run.finished"; result: FinishedRun }
   | { type: "session.closed" }
 );
+
+/** What a lane looks at in a run's result. */
+type FinishedRun = Pick<EngineEventOf<"run.finished">, "runId" | "outcome" | "coversUpToId">;
 
 export interface WorkContext {
   /** Prefix of this lane's run ids */
@@ -201,7 +204,7 @@ export function delayLeft({ retryAt, failures }: WorkContext, at: number): numbe
 }
 
 /** The outcome of the lane's own current run; a result of any other run is none of its business. */
-function outcomeOf(context: WorkContext, event: WorkLaneEvent): RunResult["outcome"] | undefined {
+function outcomeOf(context: WorkContext, event: WorkLaneEvent): FinishedRun["outcome"] | undefined {
   return event.type === "run.finished" && event.result.runId === context.runId
     ? event.result.outcome
     : undefined;

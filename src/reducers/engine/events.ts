@@ -2,7 +2,6 @@ import { z } from "zod";
 import { EntryFactSchema } from "../entries/entry-fact.ts";
 import { SettingsSchema } from "../settings.ts";
 import { LaneNameSchema, WorkerSchema } from "./lane-names.ts";
-import { RunResultSchema } from "./run-result.ts";
 
 /** Version of the event format. A reader refuses what it does not know rather than guess. */
 export const EVENT_VERSION = 1;
@@ -37,18 +36,32 @@ export type Failure = z.infer<typeof FailureSchema>;
 /** The kind of a `compaction.failed` that is none: Pi was not asked, since that would have interrupted the agent. */
 export const AGENT_BUSY = "busy";
 
-/** A run ended; there is exactly one of these for each `startRun` command. */
-export const RunFinishedSchema = event("run.finished", {
-  ...RunResultSchema.shape,
-  worker: WorkerSchema,
+/** How a run ended. `empty` is a deliberate "nothing to record"; `stale` means its session or branch is gone. */
+export const OUTCOMES = ["recorded", "empty", "failed", "stale", "aborted"] as const;
+
+/** What a worker's run came to. */
+export const RunResultSchema = z.object({
+  outcome: z.enum(OUTCOMES),
+  /** Last source entry that the run read; null when it read none. */
+  coversUpToId: z.string().nullable(),
   records: z.int(),
+  /** Records that were refused; the model may have mended them since. */
   rejected: z.int(),
+  /** All requests, retries included */
   requests: z.int(),
   /** Source tokens that the run read */
   sourceTokens: z.number(),
-  durationMs: z.number(),
   usage: UsageSchema,
   failure: FailureSchema.optional(),
+});
+export type RunResult = z.infer<typeof RunResultSchema>;
+
+/** A run ended; there is exactly one of these for each `startRun` command. */
+export const RunFinishedSchema = event("run.finished", {
+  runId: z.string(),
+  worker: WorkerSchema,
+  durationMs: z.number(),
+  ...RunResultSchema.shape,
 });
 
 /** Everything the engine decides by. Facts only: ids, kinds, counts, outcomes, settings. */

@@ -67,7 +67,7 @@ describe("the observer", () => {
   it("records what it is told, and has its system prompt on the wire", async () => {
     script("observer", recording(GOOD), DONE);
     const result = await observe();
-    expect(result).toMatchObject({ outcome: "recorded", rejected: 0, report: { turns: 2, requests: 2 } });
+    expect(result).toMatchObject({ outcome: "recorded", rejected: 0, turns: 2, requests: 2 });
     expect(result.records).toMatchObject([{ id: memoryId("User likes tabs."), content: "User likes tabs." }]);
     for (const { body } of model.requests) expect(systemText(body)).toBe(OBSERVER_SYSTEM_PROMPT);
   });
@@ -104,7 +104,7 @@ describe("the observer", () => {
   it("keeps what was accepted when the cap ends the run", async () => {
     model.use({ observer: (_request, nth) => recording({ ...GOOD, content: `Fact ${nth}.` }) });
     const result = await observe(chunk(), { maxTurns: 3 });
-    expect(result).toMatchObject({ outcome: "recorded", report: { turns: 3, capped: true } });
+    expect(result).toMatchObject({ outcome: "recorded", turns: 3, capped: true });
     expect(result.records).toHaveLength(3);
   });
 
@@ -114,7 +114,7 @@ describe("the observer", () => {
       outcome: "failed",
       records: [],
       failure: { kind: "prompt-too-long" },
-      report: { requests: 2 },
+      requests: 2,
     });
   });
 
@@ -179,7 +179,7 @@ describe("the reflector", () => {
     );
     const coverage = new Map([[IDS[0] ?? "", "strong"] as const]);
     const result = await reflect(pool({ coverage, reflections: [reflectionOf("User is patient.")] }));
-    expect(result).toMatchObject({ outcome: "recorded", rejected: 0, report: { requests: 2 } });
+    expect(result).toMatchObject({ outcome: "recorded", rejected: 0, requests: 2 });
     expect(result.records).toMatchObject([
       { content: "Builds pass.", supportingObservationIds: IDS.slice(0, 2) },
     ]);
@@ -193,7 +193,7 @@ describe("the reflector", () => {
   it("is empty without a request when there is nothing to read", async () => {
     expect(await reflect(pool({ observations: [] }))).toMatchObject({
       outcome: "empty",
-      report: { requests: 0 },
+      requests: 0,
     });
   });
 
@@ -238,7 +238,7 @@ describe("the reflector", () => {
     });
     const result = await reflect(pool(), { maxTurns: 12 }, NARROW);
     expect(model.requests).toHaveLength(12);
-    expect(result).toMatchObject({ outcome: "recorded", report: { turns: 12, requests: 12, capped: true } });
+    expect(result).toMatchObject({ outcome: "recorded", turns: 12, requests: 12, capped: true });
     const seen = new Set(model.requests.flatMap(({ body }) => shownIn(body)));
     expect(seen.size).toBe(POOL.length);
   });
@@ -246,7 +246,7 @@ describe("the reflector", () => {
   it("leaves the last slices unread when there are more of them than turns", async () => {
     model.use({ reflector: () => DONE });
     const result = await reflect(pool(), { maxTurns: 2 }, NARROW);
-    expect(result).toMatchObject({ outcome: "empty", report: { turns: 2, requests: 2, capped: true } });
+    expect(result).toMatchObject({ outcome: "empty", turns: 2, requests: 2, capped: true });
   });
 
   it("then reads those first that no run has read", async () => {
@@ -271,9 +271,10 @@ describe("the reflector", () => {
       outcome: "failed",
       records: [],
       failure: { kind: "auth" },
-      report: { turns: 2, requests: 3 },
+      turns: 2,
+      requests: 3,
     });
-    expect(result.report.usage.input).toBeGreaterThan(0);
+    expect(result.usage.input).toBeGreaterThan(0);
   });
 
   it("has one deadline for all slices, and names it in whole", async () => {
@@ -284,7 +285,8 @@ describe("the reflector", () => {
     expect(result).toMatchObject({
       outcome: "failed",
       failure: { kind: "timeout", message: "no result within 2 s" },
-      report: { turns: 1, requests: 2 },
+      turns: 1,
+      requests: 2,
     });
   });
 

@@ -8,8 +8,7 @@ import { observerLane } from "../../../src/machines/lanes/observer-lane.ts";
 import { reflectDropLane } from "../../../src/machines/lanes/reflect-drop-lane.ts";
 import type { WorkContext } from "../../../src/machines/lanes/work-lane.ts";
 import { schedulerMachine } from "../../../src/machines/scheduler.ts";
-import { AGENT_BUSY } from "../../../src/reducers/engine/events.ts";
-import { OUTCOMES } from "../../../src/reducers/engine/run-result.ts";
+import { AGENT_BUSY, OUTCOMES } from "../../../src/reducers/engine/events.ts";
 import { chartedIn, replayWay, type Walk, walk } from "../../support/machine-paths.ts";
 import { once } from "../../support/once.ts";
 

@@ -9,10 +9,8 @@ import { fixedTokens, windowOf } from "./prompt-room.ts";
 import { replyTo, usageOf } from "./reply.ts";
 import type { ModelAccess, ToolAnswer, WorkerLimits, WorkerRequest, WorkerTool } from "./request.ts";
 
-/** How a run ended, and what it took. */
-export interface WorkerReport {
-  outcome: "completed" | "failed";
-  failure?: WorkerFailure;
+/** What a run takes, counted while it goes. */
+export interface Spend {
   /** Answered requests */
   turns: number;
   /** All requests, retries included */
@@ -25,47 +23,41 @@ export interface WorkerReport {
   capped: boolean;
 }
 
-export type End = Pick<WorkerReport, "outcome" | "failure">;
+/** Why a run broke; null when it came to its end. */
+export type Break = WorkerFailure | null;
 
-/** What a run takes, counted while it goes. */
-export type Tally = Omit<WorkerReport, keyof End>;
-
-export function newTally(): Tally {
-  return { turns: 0, requests: 0, usage: noUsage(), asked: 0, capped: false };
-}
-
-export const COMPLETED: End = { outcome: "completed" };
+export type SpentRun = Spend & { failure: Break };
 
 /**
  * Runs one worker: asks the model, answers its tool calls, and goes on until it replies without one, has had `maxTurns`
  * turns, or has no room in its window for another reply; the last two are no failure. A loop of our own on purpose: it is
  * short, and the options of Pi's loop have changed in ways that left workers without prompt and without cap.
  *
- * Emits one report and never errors; it comes by the deadline even if the provider ignores that its request was aborted. A
- * run that did not complete has failed as a whole: what its tool accepted must not be used. Unsubscribing aborts the run.
+ * Emits once and never errors; that comes by the deadline even if the provider ignores that its request was aborted. A
+ * run with a failure has failed as a whole: what its tool accepted must not be used. Unsubscribing aborts the run.
  */
 export function runWorker(
   request: WorkerRequest,
   access: ModelAccess,
   limits: WorkerLimits,
-): Observable<WorkerReport> {
-  return reportOf((tally) => converse(request, access, limits, tally), limits);
+): Observable<SpentRun> {
+  return spentBy((spend) => converse(request, access, limits, spend), limits);
 }
 
-/** What a run comes to, by its deadline. */
-export function reportOf(
-  run: (tally: Tally) => Observable<End>,
+/** What a run takes and how it ends, by its deadline. */
+export function spentBy(
+  run: (spend: Spend) => Observable<Break>,
   { timeoutMs }: WorkerLimits,
-): Observable<WorkerReport> {
+): Observable<SpentRun> {
   return defer(() => {
-    const tally = newTally();
-    return run(tally).pipe(
+    const spend: Spend = { turns: 0, requests: 0, usage: noUsage(), asked: 0, capped: false };
+    return run(spend).pipe(
       timeout({
         first: Math.min(timeoutMs, LONGEST_TIMER_MS),
-        with: () => of(failed(timeoutFailure(timeoutMs))),
+        with: () => of(timeoutFailure(timeoutMs)),
       }),
-      catchError((error: unknown) => of(failed(failureFrom(messageOf(error))))),
-      map((end) => ({ ...tally, ...end })),
+      catchError((error: unknown) => of(failureFrom(messageOf(error)))),
+      map((failure) => ({ ...spend, failure })),
     );
   });
 }
@@ -84,34 +76,35 @@ interface Conversation {
   /** Estimated tokens of all of it, prompt and tool included */
   tokens: number;
   turns: number;
-  end?: End;
+  /** Set at its end */
+  end?: Break;
 }
 
-/** The same without a deadline: emits how the conversation ended, once. What it takes is added to the tally. */
+/** The same without a deadline: emits how the conversation ended, once. What it takes is added to `spend`. */
 export function converse(
   { systemPrompt, userPrompt, tool }: WorkerRequest,
   access: ModelAccess,
   limits: WorkerLimits,
-  tally: Tally,
-): Observable<End> {
+  spend: Spend,
+): Observable<Break> {
   const tools = [{ name: tool.name, description: tool.description, parameters: tool.parameters }];
   const meter = {
     requested: () => {
-      tally.requests++;
+      spend.requests++;
     },
     used: (usage: Usage) => {
-      tally.usage = addUsage(tally.usage, usage);
+      spend.usage = addUsage(spend.usage, usage);
     },
   };
 
   function turn(before: Conversation): Observable<Conversation> {
-    tally.asked = before.tokens + limits.maxTokens;
+    spend.asked = before.tokens + limits.maxTokens;
     const context = { systemPrompt, messages: [...before.messages], tools };
     return replyTo(context, access, limits, meter).pipe(map((reply) => after(before, reply)));
   }
 
   function after({ messages, tokens, turns }: Conversation, reply: AssistantMessage): Conversation {
-    tally.turns++;
+    spend.turns++;
     const results = callsIn(reply).map((call) => toolResult(call, answerTo(call, tool)));
     const next: Conversation = {
       messages: [...messages, reply, ...results],
@@ -119,10 +112,10 @@ export function converse(
       turns: turns + 1,
     };
     const end = endAt(reply, next.turns);
-    if (end) return { ...next, end };
+    if (end !== undefined) return { ...next, end };
     if (next.turns < limits.maxTurns && next.tokens + limits.maxTokens <= windowOf(access.model)) return next;
-    tally.capped = true;
-    return { ...next, end: COMPLETED };
+    spend.capped = true;
+    return { ...next, end: null };
   }
 
   const start: Conversation = {
@@ -131,7 +124,7 @@ export function converse(
     turns: 0,
   };
   return defer(() => turn(start)).pipe(
-    expand((conversation) => (conversation.end ? EMPTY : turn(conversation))),
+    expand((conversation) => (conversation.end === undefined ? turn(conversation) : EMPTY)),
     map(({ end }) => end),
     filter((end) => end !== undefined),
     take(1),
@@ -139,19 +132,15 @@ export function converse(
 }
 
 /** How a reply ends the conversation, if it does. */
-function endAt(reply: AssistantMessage, turns: number): End | undefined {
+function endAt(reply: AssistantMessage, turns: number): Break | undefined {
   if (reply.stopReason === "length") {
-    return failed({ kind: "cut-off", message: "the model's output was cut off by its limit" });
+    return { kind: "cut-off", message: "the model's output was cut off by its limit" };
   }
   if (callsIn(reply).length > 0) return undefined;
   // Servers that truncate too long a prompt without a word answer with nothing; no model that was told to say "done" means
   // that as an answer. After its records a model may well be silent.
   const isSilent = turns === 1 && !reply.content.some(saysSomething);
-  return isSilent ? failed({ kind: "bad-response", message: "the model's reply was empty" }) : COMPLETED;
-}
-
-function failed(failure: WorkerFailure): End {
-  return { outcome: "failed", failure };
+  return isSilent ? { kind: "bad-response", message: "the model's reply was empty" } : null;
 }
 
 /** A reply that was cut off calls nothing: its last call may lack half of its arguments. */

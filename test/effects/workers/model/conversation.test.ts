@@ -15,7 +15,7 @@ import {
   systemText,
   userText,
 } from "../../../../demo/model/scripted-model.ts";
-import { runWorker, type WorkerReport } from "../../../../src/effects/workers/model/conversation.ts";
+import { runWorker, type SpentRun } from "../../../../src/effects/workers/model/conversation.ts";
 import {
   type ModelAccess,
   outputBudget,
@@ -57,7 +57,7 @@ function replies(...list: Reply[]): void {
   model.use({ observer: (_request, nth) => list[Math.min(nth, list.length) - 1] ?? DONE });
 }
 
-function run(changes: Parameters<typeof limitsOf>[0] = {}): Promise<WorkerReport> {
+function run(changes: Parameters<typeof limitsOf>[0] = {}): Promise<SpentRun> {
   return firstValueFrom(run$(changes));
 }
 
@@ -98,7 +98,7 @@ describe("what is on the wire", () => {
   it("answers each tool call in its turn", async () => {
     replies({ toolCalls: [CALL, CALL].flatMap(({ toolCalls = [] }) => toolCalls) }, DONE);
     const report = await run();
-    expect(report).toMatchObject({ outcome: "completed", turns: 2, requests: 2, capped: false });
+    expect(report).toMatchObject({ failure: null, turns: 2, requests: 2, capped: false });
     expect(model.requests[1] && freshToolResults(model.requests[1].body)).toEqual([
       "accepted 1",
       "accepted 2",
@@ -127,7 +127,7 @@ describe("what is on the wire", () => {
 describe("the end of a run", () => {
   it("is the reply without a tool call", async () => {
     replies(DONE);
-    expect(await run()).toMatchObject({ outcome: "completed", turns: 1, requests: 1, capped: false });
+    expect(await run()).toMatchObject({ failure: null, turns: 1, requests: 1, capped: false });
   });
 
   it("ends when its conversation leaves no room for another reply in the window, with what it has", async () => {
@@ -142,7 +142,7 @@ describe("the end of a run", () => {
         limitsOf({ maxTokens: 1000 }),
       ),
     );
-    expect(report).toMatchObject({ outcome: "completed", capped: true });
+    expect(report).toMatchObject({ failure: null, capped: true });
     expect(calls).toHaveLength(report.turns);
     // Each call is of some 750 tokens.
     expect(report.turns).toBeGreaterThanOrEqual(3);
@@ -152,8 +152,8 @@ describe("the end of a run", () => {
   it("is the turn cap for a model that calls its tool for ever, which is no failure", async () => {
     replies(CALL);
     const report = await run({ maxTurns: 4 });
-    expect(report).toMatchObject({ outcome: "completed", turns: 4, requests: 4, capped: true });
-    expect(report.failure).toBeUndefined();
+    expect(report).toMatchObject({ failure: null, turns: 4, requests: 4, capped: true });
+    expect(report.failure).toBeNull();
     expect(model.requests).toHaveLength(4);
     expect(calls).toHaveLength(4);
   });
@@ -169,7 +169,7 @@ describe("the end of a run", () => {
   it("is a failure when the output was cut off, and the cut call is not carried out", async () => {
     replies({ kind: "cutOff", toolCalls: CALL.toolCalls ?? [] });
     const report = await run();
-    expect(report).toMatchObject({ outcome: "failed", failure: { kind: "cut-off" }, turns: 1, requests: 1 });
+    expect(report).toMatchObject({ failure: { kind: "cut-off" }, turns: 1, requests: 1 });
     expect(report.usage.input).toBeGreaterThan(0);
     expect(calls).toEqual([]);
   });
@@ -177,14 +177,13 @@ describe("the end of a run", () => {
   it("is a failure when the first reply says nothing at all", async () => {
     replies({ text: "" });
     expect(await run()).toMatchObject({
-      outcome: "failed",
       failure: { kind: "bad-response", message: "the model's reply was empty" },
     });
   });
 
   it("is a silent reply after a tool call", async () => {
     replies(CALL, { text: "" });
-    expect(await run()).toMatchObject({ outcome: "completed", turns: 2 });
+    expect(await run()).toMatchObject({ failure: null, turns: 2 });
   });
 
   it("is a failure when the tool breaks", async () => {
@@ -193,7 +192,6 @@ describe("the end of a run", () => {
       throw new Error("a fault of ours");
     };
     expect(await run()).toMatchObject({
-      outcome: "failed",
       failure: { kind: "other", message: "a fault of ours" },
     });
   });
@@ -210,11 +208,11 @@ describe("faults of the provider", () => {
   ])("%s is retried twice, and then is %s", async (_name, kind, fault) => {
     replies(fault());
     const report = await run();
-    expect(report).toMatchObject({ outcome: "failed", failure: { kind }, turns: 0, requests: 3 });
+    expect(report).toMatchObject({ failure: { kind }, turns: 0, requests: 3 });
     expect(model.requests).toHaveLength(3);
 
     model.use({ observer: (_request, nth) => (nth <= 5 ? fault() : DONE) });
-    expect(await run()).toMatchObject({ outcome: "completed", turns: 1, requests: 3, capped: false });
+    expect(await run()).toMatchObject({ failure: null, turns: 1, requests: 3, capped: false });
   });
 
   it.each<[name: string, kind: string, fault: Reply]>([
@@ -227,19 +225,19 @@ describe("faults of the provider", () => {
   ])("%s is not retried, and is %s", async (_name, kind, fault) => {
     replies(fault);
     const report = await run();
-    expect(report).toMatchObject({ outcome: "failed", failure: { kind }, requests: 1, turns: 0 });
+    expect(report).toMatchObject({ failure: { kind }, requests: 1, turns: 0 });
     expect(report.failure?.message).not.toMatch(/[{}<>\n]/);
   });
 
   it("makes an HTML page with status 200 a failure, not an empty result", async () => {
     replies({ kind: "status", status: 200, body: "<html><body>Sign in</body></html>" });
-    expect(await run()).toMatchObject({ outcome: "failed", turns: 0 });
+    expect(await run()).toMatchObject({ failure: expect.anything(), turns: 0 });
   });
 
   it("counts tries that were not answered as requests, not as turns", async () => {
     replies(CALL, FAULTS.unavailable(), CALL, FAULTS.unavailable(), DONE);
     expect(await run({ maxTurns: 3 })).toMatchObject({
-      outcome: "completed",
+      failure: null,
       turns: 3,
       requests: 5,
       capped: false,
@@ -250,7 +248,6 @@ describe("faults of the provider", () => {
     replies(CALL, FAULTS.promptTooLong());
     const report = await run();
     expect(report).toMatchObject({
-      outcome: "failed",
       failure: { kind: "prompt-too-long" },
       turns: 1,
       requests: 2,
@@ -266,7 +263,6 @@ describe("a run that is stopped", () => {
     const report = await run({ timeoutMs: 150 });
     expect(performance.now() - before).toBeLessThan(2000);
     expect(report).toMatchObject({
-      outcome: "failed",
       failure: { kind: "timeout", message: "no result within 150 ms" },
       turns: 0,
       requests: 1,
@@ -276,7 +272,7 @@ describe("a run that is stopped", () => {
 
   it("ends at the deadline in mid-stream too", async () => {
     replies({ kind: "hang", afterText: "Let me think" });
-    expect(await run({ timeoutMs: 150 })).toMatchObject({ outcome: "failed", failure: { kind: "timeout" } });
+    expect(await run({ timeoutMs: 150 })).toMatchObject({ failure: { kind: "timeout" } });
     await until(() => model.requests[0]?.aborted === true);
   });
 
@@ -347,7 +343,7 @@ describe("a provider that keeps no rules", () => {
     );
     await vi.advanceTimersByTimeAsync(500);
     const report = await running;
-    expect(report).toMatchObject({ outcome: "failed", failure: { kind: "timeout" }, requests: 1, turns: 0 });
+    expect(report).toMatchObject({ failure: { kind: "timeout" }, requests: 1, turns: 0 });
     streams[0]?.push({ type: "done", reason: "toolUse", message: REPLY });
     await vi.advanceTimersByTimeAsync(100);
     expect(calls).toEqual([]);
@@ -364,7 +360,7 @@ describe("a provider that keeps no rules", () => {
     } as unknown as AssistantMessageEventStream;
     const running = runWith(() => stream, { timeoutMs: 10 });
     await vi.advanceTimersByTimeAsync(10);
-    expect(await running).toMatchObject({ outcome: "failed", failure: { kind: "timeout" } });
+    expect(await running).toMatchObject({ failure: { kind: "timeout" } });
     late.reject(new Error("far too late"));
     await vi.advanceTimersByTimeAsync(100);
   });
@@ -374,11 +370,11 @@ describe("a provider that keeps no rules", () => {
       throw new TypeError("fetch failed");
     });
     await vi.advanceTimersByTimeAsync(1000);
-    expect(await passing).toMatchObject({ outcome: "failed", failure: { kind: "connection" }, requests: 3 });
+    expect(await passing).toMatchObject({ failure: { kind: "connection" }, requests: 3 });
     const lasting = runWith(() => {
       throw new Error("No API key for provider: x");
     });
-    expect(await lasting).toMatchObject({ outcome: "failed", failure: { kind: "auth" }, requests: 1 });
+    expect(await lasting).toMatchObject({ failure: { kind: "auth" }, requests: 1 });
   });
 
   it("may end its stream without a reply", async () => {
@@ -388,7 +384,7 @@ describe("a provider that keeps no rules", () => {
       return stream;
     });
     await vi.advanceTimersByTimeAsync(1000);
-    expect(await running).toMatchObject({ outcome: "failed", failure: { kind: "connection" }, requests: 3 });
+    expect(await running).toMatchObject({ failure: { kind: "connection" }, requests: 3 });
   });
 
   it.each(["many", "12", Number.NaN, -5, null, undefined])("may count its tokens as %j", async (count) => {
@@ -400,7 +396,7 @@ describe("a provider that keeps no rules", () => {
     });
     const { input, output, cost } = report.usage;
     expect({ input, output, cost }).toEqual({ input: 0, output: 0, cost: 0 });
-    expect(report.outcome).toBe("completed");
+    expect(report.failure).toBeNull();
   });
 
   it("may give its reply only as the stream's result", async () => {
@@ -409,7 +405,7 @@ describe("a provider that keeps no rules", () => {
       stream.end({ ...REPLY, content: [{ type: "text", text: "done" }], stopReason: "stop" });
       return stream;
     });
-    expect(report).toMatchObject({ outcome: "completed", turns: 1 });
+    expect(report).toMatchObject({ failure: null, turns: 1 });
   });
 
   it.each(["aborted", "deferred", "pending"] as const)(
@@ -421,7 +417,6 @@ describe("a provider that keeps no rules", () => {
         return stream;
       });
       expect(report).toMatchObject({
-        outcome: "failed",
         failure: { kind: "other", message: `the request ended with ${reason}` },
         requests: 1,
       });
@@ -481,7 +476,7 @@ describe("a provider that keeps no rules", () => {
       stream.end({ ...REPLY, content: [{ type: "text", text: "done" }], stopReason: "stop" });
       return stream;
     });
-    expect(await done).toMatchObject({ outcome: "completed" });
+    expect(await done).toMatchObject({ failure: null });
     expect(vi.getTimerCount()).toBe(0);
 
     const timedOut = runWith(busy, { timeoutMs: 100, retryAfterMs: 60_000 });
