@@ -61,7 +61,7 @@ export const SettingsSchema = z.object({
   agentMaxTokens: tokens()
     .optional()
     .describe(
-      "Output tokens that a worker asks for per request. Unset: the model's own limit, at most 8192. Never more than a third of the window.",
+      "Output tokens that a worker asks for per request. Unset: the model's own limit, at most 8192. At least 512, and else never more than a third of the window.",
     ),
   workerTimeoutMs: z
     .int()
@@ -96,10 +96,20 @@ export type Settings = z.infer<typeof SettingsSchema>;
 
 export const DEFAULT_SETTINGS: Settings = SettingsSchema.parse({});
 
+/** Larger than any model's: a slip of the pen in a list of models. */
+const ABSURD_WINDOW = 10_000_000;
+
+/** A context window in tokens; undefined when it is not known, or cannot be true. */
+export function knownWindow(contextWindow: number | undefined): number | undefined {
+  if (contextWindow === undefined || !(contextWindow > 0 && contextWindow <= ABSURD_WINDOW)) return undefined;
+  return contextWindow;
+}
+
 /** Source tokens at which compaction is due, given the session model's context window (undefined: unknown). */
 export function compactionThreshold(settings: Settings, contextWindow: number | undefined): number {
-  if (settings.compactAfterTokensMode === "ratio" && contextWindow !== undefined && contextWindow > 0) {
-    return Math.max(1, Math.floor(contextWindow * settings.compactAfterTokensRatio));
+  const window = knownWindow(contextWindow);
+  if (settings.compactAfterTokensMode === "ratio" && window !== undefined) {
+    return Math.max(1, Math.floor(window * settings.compactAfterTokensRatio));
   }
   return settings.compactAfterTokens;
 }
@@ -115,7 +125,6 @@ const CHUNK_WITHOUT_WINDOW = 60_000;
 /** Tokens that one observer chunk may hold, given the memory model's context window (undefined: unknown). */
 export function observerChunkBudget(settings: Settings, contextWindow: number | undefined): number {
   if (settings.observerChunkMaxTokens !== undefined) return settings.observerChunkMaxTokens;
-  if (contextWindow !== undefined && contextWindow > 0)
-    return Math.floor(contextWindow * CHUNK_SHARE_OF_WINDOW);
-  return CHUNK_WITHOUT_WINDOW;
+  const window = knownWindow(contextWindow);
+  return window === undefined ? CHUNK_WITHOUT_WINDOW : Math.floor(window * CHUNK_SHARE_OF_WINDOW);
 }

@@ -28,7 +28,7 @@ export function runDropper(
   const collector = collectDrops((id) => shown.has(id), input.maximum);
   const { poolTokens, targetTokens } = input;
   const request = { systemPrompt: DROPPER_SYSTEM_PROMPT, tool: collector.tool };
-  const room = roomFor(access.model, request, limits);
+  const room = roomFor(access, request, limits);
   const frame = dropperPrompt({
     ...{ observationLines: [], reflections: [], reflectionBudget: 0 },
     ...{ maximum: input.maximum, poolTokens, targetTokens },

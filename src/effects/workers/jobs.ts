@@ -19,6 +19,7 @@ import {
 import { observerChunkBudget, poolTarget } from "../../reducers/settings.ts";
 import type { LiveSession } from "../live-session.ts";
 import { runDropper } from "./dropper.ts";
+import type { WorkerFailure } from "./model/failure.ts";
 import { type ModelAccess, outputBudget, type WorkerLimits } from "./model/request.ts";
 import { largestChunk, runObserver } from "./observer.ts";
 import type { PoolInput } from "./pool-slices.ts";
@@ -34,7 +35,8 @@ export interface LedgerEntry {
 }
 
 /** A run's result before it is told: with the ledger entry to append if it recorded. */
-export type JobResult = RunResult & {
+export type JobResult = Omit<RunResult, "failure"> & {
+  failure?: WorkerFailure;
   entry?: LedgerEntry;
   /** Tokens of the last request; see `Spend` */
   asked?: number;
@@ -59,7 +61,7 @@ const observe: Job = (session, command, access) => {
   const state = session.state();
   const { branch, ledger } = state.session;
   const limits = limitsFor(session, access);
-  const largest = largestChunk(access.model, limits);
+  const largest = largestChunk(access, limits);
   const whole = Math.min(largest, observerChunkBudget(state.settings, access.model.contextWindow));
   const { start, maxTokens } = observerChunk(state, command, whole);
   // Entries behind the chunk are passed too: a context edit among them may take one of its entries back.

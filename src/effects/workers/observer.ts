@@ -1,4 +1,3 @@
-import type { Api, Model } from "@earendil-works/pi-ai";
 import { map, type Observable } from "rxjs";
 import { estimateTextTokens } from "../../reducers/entries/tokens.ts";
 import type { Observation, Reflection } from "../../reducers/ledger/records.ts";
@@ -34,10 +33,13 @@ const FRAME_TOKENS =
   ) +
   2 * STATEMENT_TOKENS;
 
-/** Tokens that a chunk may have at most, however many the settings allow, so that the request fits the window. */
-export function largestChunk(model: Model<Api>, limits: WorkerLimits): number {
+/**
+ * Tokens that a chunk may have at most, however many the settings allow, so that the request fits the window.
+ * Throws a `WindowTooSmallError` where it has no room for a worker.
+ */
+export function largestChunk(access: ModelAccess, limits: WorkerLimits): number {
   const { tool } = collectObservations(new Map(), () => false);
-  const { userPrompt } = roomFor(model, { systemPrompt: OBSERVER_SYSTEM_PROMPT, tool }, limits);
+  const { userPrompt } = roomFor(access, { systemPrompt: OBSERVER_SYSTEM_PROMPT, tool }, limits);
   return Math.max(1, Math.floor((userPrompt - FRAME_TOKENS) * CHUNK_SHARE));
 }
 
@@ -49,7 +51,7 @@ export function runObserver(
 ): Observable<WorkerResult<Observation>> {
   const collector = collectObservations(input.sources, input.isKnown);
   const request = { systemPrompt: OBSERVER_SYSTEM_PROMPT, tool: collector.tool };
-  const room = roomFor(access.model, request, limits);
+  const room = roomFor(access, request, limits);
   const free = room.userPrompt - FRAME_TOKENS - estimateTextTokens(input.chunk);
   const priorRoom = Math.max(0, Math.min(LARGEST_PRIOR, free * PRIOR_SHARE));
   const priorBudget = Math.floor(priorRoom * input.priorShare);

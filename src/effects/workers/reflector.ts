@@ -28,7 +28,7 @@ export function runReflector(
     (id) => known.has(id),
   );
   const request = { systemPrompt: REFLECTOR_SYSTEM_PROMPT, tool: collector.tool };
-  const room = roomFor(access.model, request, limits);
+  const room = roomFor(access, request, limits);
   const frame = reflectorPrompt({ observationLines: [], reflections: [], reflectionBudget: 0 });
   const slices = poolSlices(input.observations, observationLine(input.coverage), room, frame);
   const spent$ = runSlices(

@@ -1,4 +1,4 @@
-import { catchError, defer, filter, map, merge, mergeMap, Observable, of, take } from "rxjs";
+import { catchError, defer, filter, map, merge, mergeMap, Observable, of, take, tap } from "rxjs";
 import type { Command } from "../../machines/commands.ts";
 import { type Branch, isSourceAt, NOWHERE, positionOf } from "../../reducers/branch.ts";
 import type { Unstamped } from "../../reducers/engine/events.ts";
@@ -8,6 +8,7 @@ import { commandsOf, type Effect } from "../effect.ts";
 import type { LiveSession } from "../live-session.ts";
 import { JOBS, type JobResult, type LedgerEntry, NOTHING_DONE } from "./jobs.ts";
 import { createLearntWindows, type LearntWindows } from "./model/learnt-windows.ts";
+import { WindowTooSmallError } from "./model/prompt-room.ts";
 
 type StartRun = Extract<Command, { type: "startRun" }>;
 
@@ -35,8 +36,9 @@ export const workerRuns: Effect = (steps$, session) => {
 };
 
 function finished({ runId, worker }: StartRun, result: JobResult, durationMs: number): Unstamped {
-  const { entry: _, asked: __, ...facts } = result;
-  return { type: "run.finished", runId, worker, durationMs, ...facts };
+  const { entry: _, asked: __, failure, ...facts } = result;
+  const why = failure && { failure: { kind: failure.kind, message: failure.message } };
+  return { type: "run.finished", runId, worker, durationMs, ...facts, ...why };
 }
 
 /** One run, from its start to its records' being appended. */
@@ -67,10 +69,7 @@ function jobOf(command: StartRun, session: LiveSession, windows: LearntWindows):
   }
   const access = windows.within(choice.access);
   return JOBS[command.worker](session, command, access).pipe(
-    map((result) => {
-      if (result.failure?.kind === "prompt-too-long") windows.refused(access.model, result.asked ?? 0);
-      return result;
-    }),
+    tap(({ asked = 0, failure }) => windows.went(access, asked, failure)),
   );
 }
 
@@ -119,5 +118,6 @@ function standsAnew(branch: Branch, before: Branch, watermark: number, coversUpT
 }
 
 function failedResult(error: unknown): JobResult {
-  return { ...NOTHING_DONE, outcome: "failed", failure: { kind: "other", message: messageOf(error) } };
+  const kind = error instanceof WindowTooSmallError ? "window-too-small" : "other";
+  return { ...NOTHING_DONE, outcome: "failed", failure: { kind, message: messageOf(error) } };
 }

@@ -1,10 +1,11 @@
 import type { RunResult } from "../../reducers/engine/events.ts";
 import type { SpentRun } from "./model/conversation.ts";
+import type { WorkerFailure } from "./model/failure.ts";
 import type { Collector } from "./tools/collector.ts";
 
 /** What a worker's run came to, with the records themselves. */
 export type WorkerResult<T> = Omit<SpentRun, "failure"> &
-  Pick<RunResult, "outcome" | "rejected" | "failure"> & { records: T[] };
+  Pick<RunResult, "outcome" | "rejected"> & { records: T[]; failure?: WorkerFailure };
 
 /**
  * A run counts as a whole: one that breaks half-way recorded nothing. A model that tried to record and had everything
@@ -18,7 +19,7 @@ export function resultOf<T>({ accepted, refusals }: Collector<T>, spentRun: Spen
   return { ...spend, outcome: accepted.length > 0 ? "recorded" : "empty", records: [...accepted], rejected };
 }
 
-function allRefused(refusals: readonly string[]): RunResult["failure"] {
+function allRefused(refusals: readonly string[]): WorkerFailure | undefined {
   const reason = commonest(refusals);
   if (reason === undefined) return undefined;
   const { length } = refusals;

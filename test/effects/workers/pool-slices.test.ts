@@ -1,11 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { roomFor } from "../../../src/effects/workers/model/prompt-room.ts";
+import {
+  fixedTokens,
+  type RequestRoom,
+  roomFor,
+  WindowTooSmallError,
+} from "../../../src/effects/workers/model/prompt-room.ts";
+import { largestChunk } from "../../../src/effects/workers/observer.ts";
 import { poolSlices, sliceByBudget } from "../../../src/effects/workers/pool-slices.ts";
 import { droppableLine } from "../../../src/effects/workers/prompts/dropper-prompt.ts";
 import { observationLine } from "../../../src/effects/workers/prompts/reflector-prompt.ts";
 import { estimateTextTokens } from "../../../src/reducers/entries/tokens.ts";
-import { limitsOf, modelAt, observationOf } from "./model-access.ts";
+import { accessTo, limitsOf, modelAt, observationOf } from "./model-access.ts";
 
 describe("slices", () => {
   it("are all items in order, none empty, each within the budget unless it is one item", () => {
@@ -61,25 +67,41 @@ describe("the room for a request", () => {
   const tool = { name: "t", description: "d", parameters: {}, accept: () => ({ text: "", isError: false }) };
   const request = { systemPrompt: "Be brief. ".repeat(50), tool };
 
-  it("is that of a 60000-token window when the model's is unknown", () => {
-    const unknown = roomFor(modelAt("", { contextWindow: 0 }), request, limitsOf());
-    const known = roomFor(modelAt("", { contextWindow: 60_000 }), request, limitsOf());
-    expect(unknown.userPrompt).toBe(known.userPrompt);
-    expect(unknown.limits.maxTokens).toBe(1000);
-  });
+  const roomAt = (contextWindow: number, limits = limitsOf()) =>
+    roomFor({ model: modelAt("", { contextWindow }) }, request, limits);
+  const fixed = fixedTokens(request.systemPrompt, request.tool);
 
-  it("is never nothing, and leaves room for all of it", () => {
+  it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, 1e12])(
+    "is that of Pi's own guess when the window is %s, so that a chunk may have the documented 60000",
+    (contextWindow) => {
+      const room = roomAt(contextWindow);
+      expect(room).toEqual(roomAt(128_000 + 4096));
+      const limits = limitsOf({ maxTokens: 8192 });
+      expect(largestChunk(accessTo("", { contextWindow }), limits)).toBeGreaterThanOrEqual(60_000);
+    },
+  );
+
+  it("leaves a worker 512 tokens to answer in beside what Pi's providers keep free, or there is none", () => {
     fc.assert(
       fc.property(
-        fc.integer({ min: 1000, max: 1_000_000 }),
+        fc.integer({ min: 1, max: 1_000_000 }),
         fc.integer({ min: 1, max: 200_000 }),
-        (contextWindow, maxTokens) => {
-          const room = roomFor(modelAt("", { contextWindow }), request, limitsOf({ maxTokens }));
-          expect(room.userPrompt).toBeGreaterThan(100);
-          expect(room.limits.maxTokens).toBeGreaterThan(0);
-          expect(room.limits.maxTokens).toBeLessThanOrEqual(maxTokens);
-          const all = estimateTextTokens(request.systemPrompt) + room.userPrompt + room.limits.maxTokens;
-          expect(all).toBeLessThan(contextWindow);
+        fc.option(fc.integer({ min: 1, max: 1_000_000 }), { nil: undefined }),
+        (contextWindow, maxTokens, servedWindow) => {
+          const access = { model: modelAt("", { contextWindow }), ...(servedWindow && { servedWindow }) };
+          const usable = Math.min(contextWindow - 4096, servedWindow ?? contextWindow);
+          let room: RequestRoom;
+          try {
+            room = roomFor(access, request, limitsOf({ maxTokens }));
+          } catch (error) {
+            expect(error).toBeInstanceOf(WindowTooSmallError);
+            expect(usable).toBeLessThan(fixed + 512 + 501);
+            return;
+          }
+          expect(room.limits.maxTokens).toBeGreaterThanOrEqual(512);
+          expect(room.limits.maxTokens).toBeLessThanOrEqual(Math.max(512, maxTokens));
+          expect(room.userPrompt).toBeGreaterThanOrEqual(400);
+          expect(fixed + room.userPrompt + room.limits.maxTokens).toBeLessThanOrEqual(usable);
         },
       ),
     );

@@ -163,7 +163,7 @@ const ID = /^\[([0-9a-f]{12})\] \d{4}/gm;
 const shownIn = (request: ChatRequest) => [...userText(request).matchAll(ID)].flatMap(([, id]) => id ?? []);
 
 /** A window so small that the pool takes several slices. */
-const NARROW = { contextWindow: 6000 };
+const NARROW = { contextWindow: 6000 + 4096 };
 
 describe("the reflector", () => {
   const reflect = (input = pool(), changes = {}, modelChanges = {}, reflected = 0) =>

@@ -5,7 +5,7 @@ import type { Usage } from "../../../reducers/engine/events.ts";
 import { estimateTextTokens } from "../../../reducers/entries/tokens.ts";
 import { messageOf } from "../../../reducers/message-of.ts";
 import { failureFrom, type WorkerFailure } from "./failure.ts";
-import { fixedTokens, windowOf } from "./prompt-room.ts";
+import { fixedTokens, usableWindow } from "./prompt-room.ts";
 import { replyTo, usageOf } from "./reply.ts";
 import type { ModelAccess, ToolAnswer, WorkerLimits, WorkerRequest, WorkerTool } from "./request.ts";
 
@@ -113,7 +113,7 @@ export function converse(
     };
     const end = endAt(reply, next.turns);
     if (end !== undefined) return { ...next, end };
-    if (next.turns < limits.maxTurns && next.tokens + limits.maxTokens <= windowOf(access.model)) return next;
+    if (next.turns < limits.maxTurns && next.tokens + limits.maxTokens <= usableWindow(access)) return next;
     spend.capped = true;
     return { ...next, end: null };
   }

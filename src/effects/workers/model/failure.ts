@@ -3,11 +3,12 @@ import { oneLine } from "../../../reducers/ledger/memory-id.ts";
 /**
  * Why a worker run failed, as far as it matters for what happens next and for what the user is told:
  * `timeout` is our own deadline, `auth` also stands for an account that may not or cannot pay, `cut-off` for output
- * that met its limit, `no-model` for a model that is not there.
+ * that met its limit, `no-model` for a model that is not there, `window-too-small` for one with no room for a worker.
  */
 export type FailureKind =
   | "timeout"
   | "prompt-too-long"
+  | "window-too-small"
   | "auth"
   | "rate-limit"
   | "overloaded"
@@ -21,11 +22,15 @@ export interface WorkerFailure {
   kind: FailureKind;
   /** One short line for the user: no markup, no secrets. */
   message: string;
+  /** The context window in tokens that the server says it has */
+  window?: number;
 }
 
 /** A failure from a provider's error text. */
 export function failureFrom(text: string): WorkerFailure {
-  return { kind: classifyFailure(text), message: readableMessage(text) };
+  const kind = classifyFailure(text);
+  const window = kind === "prompt-too-long" ? windowSaid(text) : undefined;
+  return { kind, message: readableMessage(text), ...(window !== undefined && { window }) };
 }
 
 /** Failures that a second try, a moment later, may not meet again: 429, 503 and dropped connections. */
@@ -43,7 +48,7 @@ const READ_AT_MOST = 4000;
 export function classifyFailure(text: string): FailureKind {
   const words = text.slice(0, READ_AT_MOST);
   const status = statusOf(words);
-  if (TOO_LARGE.test(words)) return "prompt-too-long";
+  if (TOO_LARGE.test(words) && !PER_MINUTE.test(words)) return "prompt-too-long";
   // Bedrock calls throttling "too many tokens", so rates come before the other words for length.
   if (status === 429 || RATE.test(words)) return "rate-limit";
   if (status === 413 || TOO_LONG.test(words)) return "prompt-too-long";
@@ -73,8 +78,10 @@ function statusOf(text: string): number | undefined {
   return undefined;
 }
 
-/** One request that is larger than what may be sent at all, or in a minute: only a shorter one can pass. */
+/** One request that is larger than what may be sent at all: only a shorter one can pass. */
 const TOO_LARGE = /\brequest[ _]too[ _]large/i;
+/** Larger than what may be sent in a while says nothing of the window. */
+const PER_MINUTE = /\bper[ -]?(?:min(?:ute)?|hour|day)\b|\b[TR]P[MD]\b/i;
 const TOO_LONG = oneOf(
   "context[ _-]?(?:length|window|size)",
   "\\b(?:prompt|input|request)\\b[^.\\n]{0,60}\\b(?:too (?:long|large)|exceed(?:s|ed)?|longer than|greater than)\\b",
@@ -162,6 +169,28 @@ const KINDS_BY_WORDS: readonly (readonly [FailureKind, RegExp])[] = [
     ),
   ],
 ];
+
+/** How servers name their window in a refusal; the number that they were sent is another one. */
+const WINDOWS_SAID: readonly RegExp[] = [
+  /"?n_ctx"?\W{1,4}(\d+)/i,
+  /maximum (?:context|prompt|input|model) ?(?:length|size|window)\D{0,30}?(\d[\d,_]*)/i,
+  /(\d[\d,_]*)(?: tokens)? (?:maximum|max\b|context (?:length|window|size))/i,
+  />\s*(\d[\d,_]*)\s*(?:tokens\s*)?max/i,
+  /(?:tokens allowed|token limit)\W{1,4}(\d[\d,_]*)/i,
+  /context (?:length|window|size|limit)\b[^\d>]{0,40}(?:[\d,_]+\s*\+\s*[\d,_]+\s*>\s*)?(\d[\d,_]*)/i,
+  /input length should be \[\d+, ?(\d+)\]/i,
+];
+const LEAST_WINDOW = 1024;
+
+/** The window that an error text names, in tokens. */
+export function windowSaid(text: string): number | undefined {
+  for (const pattern of WINDOWS_SAID) {
+    const digits = pattern.exec(text.slice(0, READ_AT_MOST))?.[1];
+    const window = digits === undefined ? Number.NaN : Number(digits.replace(/[,_]/g, ""));
+    if (window >= LEAST_WINDOW) return window;
+  }
+  return undefined;
+}
 
 function oneOf(...patterns: readonly string[]): RegExp {
   return new RegExp(patterns.join("|"), "i");

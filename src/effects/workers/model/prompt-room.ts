@@ -1,6 +1,6 @@
-import type { Api, Model } from "@earendil-works/pi-ai";
 import { estimateTextTokens } from "../../../reducers/entries/tokens.ts";
-import type { WorkerLimits, WorkerRequest, WorkerTool } from "./request.ts";
+import { knownWindow } from "../../../reducers/settings.ts";
+import type { ModelAccess, WorkerLimits, WorkerRequest, WorkerTool } from "./request.ts";
 
 /** What a worker's requests have room for in its model's context window. */
 export interface RequestRoom {
@@ -10,31 +10,52 @@ export interface RequestRoom {
   limits: WorkerLimits;
 }
 
-const WINDOW_WHEN_UNKNOWN = 60_000;
+/** What Pi takes a model to have that says nothing of its window. */
+const WINDOW_WHEN_UNKNOWN = 128_000;
+/** Pi's providers keep so much of a declared window free, whatever it is: what is left of the rest is output. */
+const PROVIDER_MARGIN = 4096;
+/** With less a worker could not say one record; Pi's providers would ask for a single token sooner than for none. */
+const LEAST_OUTPUT = 512;
+/** With less there is nothing to read beside the prompt's own headings. */
+const LEAST_PROMPT = 400;
 /** Output may take at most this share of what system prompt and tool leave of the window. */
 const OUTPUT_SHARE = 1 / 3;
 /** Estimates may be a tenth low, and a run should have more than one turn: its replies stay in its conversation. */
 const SAFE_SHARE = 0.8;
 
+/** A window that has no room for a worker's request. */
+export class WindowTooSmallError extends Error {
+  override name = "WindowTooSmallError";
+}
+
 /**
  * Shares a model's context window out among system prompt, tool, user prompt and output, so that a request of all four
- * fits it, whatever the settings ask for: a window too small for them has less output, and less to read.
+ * fits it, whatever the settings ask for: a window too small for them has less to read, then less output.
+ *
+ * Throws a `WindowTooSmallError` where less than 512 tokens would be left to answer in.
  */
 export function roomFor(
-  model: Model<Api>,
+  access: Pick<ModelAccess, "model" | "servedWindow">,
   { systemPrompt, tool }: Pick<WorkerRequest, "systemPrompt" | "tool">,
   limits: WorkerLimits,
 ): RequestRoom {
-  const window = windowOf(model);
+  const window = usableWindow(access);
   const fixed = fixedTokens(systemPrompt, tool);
-  const maxTokens = atLeastOne(Math.min(limits.maxTokens, (window - fixed) * OUTPUT_SHARE));
-  const userPrompt = atLeastOne((window - maxTokens) * SAFE_SHARE - fixed);
-  return { userPrompt, limits: { ...limits, maxTokens } };
+  const output = Math.max(LEAST_OUTPUT, Math.min(limits.maxTokens, (window - fixed) * OUTPUT_SHARE));
+  const maxTokens = Math.floor(output);
+  const userPrompt = Math.floor((window - maxTokens - fixed) * SAFE_SHARE);
+  if (userPrompt >= LEAST_PROMPT) return { userPrompt, limits: { ...limits, maxTokens } };
+  const needed = fixed + LEAST_OUTPUT + Math.ceil(LEAST_PROMPT / SAFE_SHARE);
+  throw new WindowTooSmallError(
+    `the window of ${access.model.id} leaves ${window} tokens for a request and its answer, and a worker needs ${needed}; set "model" to one with a larger window`,
+  );
 }
 
-/** A model's context window in tokens; a guess where it is not known. */
-export function windowOf(model: Model<Api>): number {
-  return model.contextWindow > 0 ? model.contextWindow : WINDOW_WHEN_UNKNOWN;
+/** Tokens that a request and its answer may have together, as the model declares it, or as it has been found to be served. */
+export function usableWindow({ model, servedWindow }: Pick<ModelAccess, "model" | "servedWindow">): number {
+  const declared = knownWindow(model.contextWindow);
+  const usable = declared === undefined ? WINDOW_WHEN_UNKNOWN : Math.max(0, declared - PROVIDER_MARGIN);
+  return Math.min(usable, servedWindow ?? usable);
 }
 
 /** Estimated tokens of what every request of a run begins with. */
@@ -42,8 +63,4 @@ export function fixedTokens(systemPrompt: string, { name, description, parameter
   return (
     estimateTextTokens(systemPrompt) + estimateTextTokens(JSON.stringify({ name, description, parameters }))
   );
-}
-
-function atLeastOne(tokens: number): number {
-  return Math.max(1, Math.floor(tokens));
 }

@@ -9,6 +9,8 @@ import type {
 /** The only way to a model: Pi's registry resolves credentials, headers and custom providers behind `stream`. */
 export interface ModelAccess {
   model: Model<Api>;
+  /** Tokens that a request and its answer may have together, where the model was found to take less than it declares */
+  servedWindow?: number;
   stream(context: Context, options: SimpleStreamOptions): AssistantMessageEventStream;
 }
 
@@ -48,6 +50,7 @@ export interface WorkerLimits {
 const LARGEST_OUTPUT = 8192;
 
 /** Output tokens to ask for: the model's own limit, at most 8192 unless the settings say otherwise. */
-export function outputBudget(model: Model<Api>, agentMaxTokens: number | undefined): number {
-  return agentMaxTokens ?? Math.min(model.maxTokens > 0 ? model.maxTokens : LARGEST_OUTPUT, LARGEST_OUTPUT);
+export function outputBudget({ maxTokens }: Model<Api>, agentMaxTokens: number | undefined): number {
+  const own = Number.isFinite(maxTokens) && maxTokens > 0 ? maxTokens : LARGEST_OUTPUT;
+  return agentMaxTokens ?? Math.min(own, LARGEST_OUTPUT);
 }

@@ -138,7 +138,7 @@ describe("the end of a run", () => {
     const report = await firstValueFrom(
       runWorker(
         { systemPrompt: SYSTEM, userPrompt: USER, tool },
-        accessTo(model.url, { contextWindow: 4000 }),
+        accessTo(model.url, { contextWindow: 4000 + 4096 }),
         limitsOf({ maxTokens: 1000 }),
       ),
     );

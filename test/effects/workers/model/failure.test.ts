@@ -27,7 +27,7 @@ const MESSAGES: readonly (readonly [who: string, kind: FailureKind, text: string
   ],
   [
     "OpenAI, one request over the minute's tokens",
-    "prompt-too-long",
+    "rate-limit",
     "429 Request too large for gpt-4o in organization org-abc on tokens per min (TPM): Limit 30000, Requested 41877.",
   ],
   [
