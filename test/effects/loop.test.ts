@@ -8,14 +8,14 @@ import { footer } from "../../src/host/pi/ui/footer.ts";
 import { createEngine, type Step } from "../../src/machines/engine.ts";
 import type { EngineEvent, Unstamped } from "../../src/reducers/engine/events.ts";
 import { DEFAULT_SETTINGS } from "../../src/reducers/settings.ts";
-import { fact, finished } from "../support/schedule.ts";
+import { fact, finished } from "../support/builders.ts";
 
 const OPENED: Unstamped = {
   type: "session.opened",
   reason: "startup",
   sessionId: "s",
   settings: { ...DEFAULT_SETTINGS, observeAfterTokens: 10 },
-  branch: [fact("e1", 20)],
+  branch: [fact.user("e1", 20)],
 };
 const TURN: Unstamped = { type: "turn.ended" };
 

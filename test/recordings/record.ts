@@ -7,7 +7,7 @@ import { lanesAtRest, prose, SMALL, type World, type WorldOptions, withPi } from
 /**
  * Makes the recordings in this folder anew, from a real Pi with a scripted model:
  *
- *   node test/recordings/record.ts
+ *   node test/recordings/record.ts [name…]
  *
  * They are the decisions of the day on which they were made. Make them anew only when a lane is meant to decide
  * otherwise; a recording that no longer verifies is a finding.
@@ -45,6 +45,13 @@ const SCENES: Readonly<Record<string, (name: string) => Promise<void>>> = {
       await world.pi.command("/test:reload");
       await talk(4)(world);
     }),
+
+  "empty-range": (name) =>
+    record(name, { script: { observer: () => ({ text: "Nothing worth recording." }) } }, async (world) => {
+      await talk(5)(world);
+      await world.pi.command("/test:reload");
+      await talk(4)(world);
+    }),
 };
 
 function talk(turns: number): (world: World) => Promise<void> {
@@ -76,4 +83,7 @@ async function record(
   });
 }
 
-for (const [name, scene] of Object.entries(SCENES)) await scene(name);
+const named = process.argv.slice(2);
+for (const [name, scene] of Object.entries(SCENES)) {
+  if (named.length === 0 || named.includes(name)) await scene(name);
+}

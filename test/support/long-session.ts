@@ -9,6 +9,7 @@ import type { EntryLike } from "../../src/reducers/entries/entry.ts";
 import { memoryId } from "../../src/reducers/ledger/memory-id.ts";
 import { DEFAULT_SETTINGS, observerChunkBudget } from "../../src/reducers/settings.ts";
 import { type Command, createEngine, type EngineEvent, stepsOf } from "../../src/replay.ts";
+import { stamped } from "./builders.ts";
 import { proposedCut, sourcesInContext } from "./pi-oracle.ts";
 
 export interface LongSession {
@@ -70,7 +71,7 @@ export function simulate({
 
   function tell(event: Unstamped): void {
     seq++;
-    events$.next({ v: 1, seq, at: new Date(seq * 1000).toISOString(), ...event } as EngineEvent);
+    events$.next(stamped(event, seq, seq * 1000));
   }
 
   function append(fields: Record<string, unknown> & { type: string }): void {

@@ -21,7 +21,7 @@ export interface PlainSession {
   assistant(tokens?: number, options?: { calls?: string[]; stopReason?: string }): PlainSession;
   result(callId: string, tokens?: number): PlainSession;
   /** An observer's entry with one observation */
-  observed(covers: string): PlainSession;
+  observed(watermark: string): PlainSession;
   compacted(firstKeptEntryId: string, options?: { folded?: boolean }): PlainSession;
   other(type: string): PlainSession;
 }

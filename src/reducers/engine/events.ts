@@ -5,7 +5,7 @@ import { LaneNameSchema, WorkerSchema } from "./lane-names.ts";
 import { RunResultSchema } from "./run-result.ts";
 
 /** Version of the event format. A reader refuses what it does not know rather than guess. */
-export const EVENT_VERSION = 1;
+export const EVENT_VERSION = 2;
 
 const stamp = {
   v: z.literal(EVENT_VERSION),

@@ -9,7 +9,7 @@ import { workerRuns } from "../../../src/effects/workers/runs.ts";
 import { createEngine } from "../../../src/machines/engine.ts";
 import type { EngineEvent, Unstamped } from "../../../src/reducers/engine/events.ts";
 import { DEFAULT_SETTINGS } from "../../../src/reducers/settings.ts";
-import { fact } from "../../support/schedule.ts";
+import { fact } from "../../support/builders.ts";
 
 /** A session whose observer's request hangs; nothing ends it but `abortRun`, since `closed$` stays silent. */
 function hanging() {
@@ -60,7 +60,7 @@ function hanging() {
     reason: "startup",
     sessionId: "s",
     settings: { ...DEFAULT_SETTINGS, observeAfterTokens: 10 },
-    branch: [fact("e1", 20)],
+    branch: [fact.user("e1", 20)],
   });
   piEvents$.next({ type: "turn.ended" });
   const results = () => events.filter(({ type }) => type === "run.finished");

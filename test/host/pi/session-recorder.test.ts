@@ -11,9 +11,10 @@ import {
 } from "../../../src/host/pi/recording/session-recorder.ts";
 import { createEngine } from "../../../src/machines/engine.ts";
 import { parseRecordingLine } from "../../../src/machines/recording/recording-line.ts";
-import { type EngineEvent, EVENT_VERSION, type Unstamped } from "../../../src/reducers/engine/events.ts";
+import type { Unstamped } from "../../../src/reducers/engine/events.ts";
 import type { EntryLike } from "../../../src/reducers/entries/entry.ts";
 import { DEFAULT_SETTINGS } from "../../../src/reducers/settings.ts";
+import { stamped } from "../../support/builders.ts";
 import { runReplay } from "../../support/run-replay.ts";
 
 /** A session manager as far as the recorder and the sync need one. */
@@ -54,8 +55,7 @@ it("begins a rotated file where the engine stands, though Pi's session is furthe
   });
   let seq = 0;
   const tell = (event: Unstamped) => {
-    const at = new Date(Date.UTC(2026, 0, 15, 12, 0, seq)).toISOString();
-    recorder.take(engine.step({ v: EVENT_VERSION, seq: ++seq, at, ...event } as EngineEvent));
+    recorder.take(engine.step(stamped(event, ++seq, Date.UTC(2026, 0, 15, 12, 0, seq))));
   };
   tell({
     type: "session.opened",

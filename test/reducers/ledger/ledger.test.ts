@@ -14,14 +14,14 @@ import {
   sessionOf,
 } from "../../../src/reducers/session.ts";
 import { DEFAULT_SETTINGS } from "../../../src/reducers/settings.ts";
-import { ledgerEntry } from "../../support/schedule.ts";
+import { fact } from "../../support/builders.ts";
 
 const say = (id: string, tokens = 100): EntryFact => ({ id, kind: "user", tokens, source: true });
 const TALK = ["e0", "e1", "e2", "e3"].map((id) => say(id));
 
 /** Observations `a:10` of 10 tokens each, that cite an entry: `a:10@e1`. */
 function observed(id: string, coversUpToId: string, ...records: string[]): EntryFact {
-  return ledgerEntry(id, {
+  return fact.ledger(id, {
     type: "observations",
     coversUpToId,
     records: records.map((record, index) => {
@@ -32,7 +32,7 @@ function observed(id: string, coversUpToId: string, ...records: string[]): Entry
 }
 
 function reflected(id: string, coversUpToId: string, ...records: string[]): EntryFact {
-  return ledgerEntry(id, {
+  return fact.ledger(id, {
     type: "reflections",
     coversUpToId,
     records: records.map((record, index) => {
@@ -43,7 +43,7 @@ function reflected(id: string, coversUpToId: string, ...records: string[]): Entr
 }
 
 function dropped(id: string, coversUpToId: string, ...observationIds: string[]): EntryFact {
-  return ledgerEntry(id, { type: "drops", coversUpToId, observationIds });
+  return fact.ledger(id, { type: "drops", coversUpToId, observationIds });
 }
 
 const compacted = (id: string, firstKeptEntryId: string, folded = true, fullFold = false): EntryFact => ({

@@ -11,11 +11,11 @@ import {
   visibleMemory,
 } from "../../../src/reducers/ledger/projections.ts";
 import { sessionOf } from "../../../src/reducers/session.ts";
-import { fact, ledgerEntry } from "../../support/schedule.ts";
+import { fact } from "../../support/builders.ts";
 
-const TALK = ["e0", "e1", "e2", "e3", "e4"].map((id) => fact(id, 100));
+const TALK = ["e0", "e1", "e2", "e3", "e4"].map((id) => fact.user(id, 100));
 const observed = (coversUpToId: string, ...records: [id: string, tokens: number, source: string][]) =>
-  ledgerEntry(`o-${coversUpToId}`, {
+  fact.ledger(`o-${coversUpToId}`, {
     type: "observations",
     coversUpToId,
     records: records.map(([id, tokens, source], index) => ({
@@ -24,13 +24,13 @@ const observed = (coversUpToId: string, ...records: [id: string, tokens: number,
     })),
   });
 const reflected = (id: string, coversUpToId: string) =>
-  ledgerEntry(`r-${coversUpToId}`, {
+  fact.ledger(`r-${coversUpToId}`, {
     type: "reflections",
     coversUpToId,
     records: [{ id, tokens: 10, supports: [], index: 0 }],
   });
 const dropped = (id: string, coversUpToId: string) =>
-  ledgerEntry(`d-${coversUpToId}`, { type: "drops", coversUpToId, observationIds: [id] });
+  fact.ledger(`d-${coversUpToId}`, { type: "drops", coversUpToId, observationIds: [id] });
 const compaction = (id: string, firstKeptEntryId: string, folded: boolean, fullFold = false): EntryFact => ({
   ...{ id, kind: "compaction", tokens: 0 },
   compaction: { firstKeptEntryId, folded, fullFold },
