@@ -16,7 +16,8 @@ import type { EntryLike } from "../../src/reducers/entries/entry.ts";
 import { estimateTextTokens } from "../../src/reducers/entries/tokens.ts";
 import { sessionOfEntries } from "../../src/reducers/memory.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../src/reducers/settings.ts";
-import { modelAt, observationOf, reflectionOf } from "../effects/workers/model-access.ts";
+import { modelAt } from "../effects/workers/model-access.ts";
+import { observationOf, observed, reflected, reflectionOf, user } from "../support/builders.ts";
 
 const TEXTS = [
   "User wants tabs in src/main.ts, never spaces; the formatter is configured so. ",
@@ -188,24 +189,15 @@ function sessionWith(memory: Size, given: Partial<Settings>): LiveSession {
 }
 
 function entriesOf({ message, ...memory }: Size): EntryLike[] {
-  const entries: EntryLike[] = [];
-  const add = (fields: Record<string, unknown> & { type: string }) => {
-    const id = `e${entries.length}`;
-    entries.push(
-      Object.assign({ id, parentId: entries.at(-1)?.id ?? null, timestamp: "2026-01-15T12:00:00Z" }, fields),
-    );
-  };
-  const say = (content: string) => add({ type: "message", message: { role: "user", content } });
-  const record = (customType: string, data: object) =>
-    add({ type: "custom", customType, data: { ...data, coversUpToId: "e0" } });
-  say("Begin.");
-  record("om.observations.recorded", { observations: observationsOf({ ...memory, message }) });
   const reflections = Array.from({ length: memory.reflections }, (_, n) =>
     reflectionOf(textOf(n + 1000, memory.length)),
   );
-  record("om.reflections.recorded", { reflections });
-  for (let n = 0; n < 3; n++) say(textOf(n, message));
-  return entries;
+  return [
+    user("e0", "Begin."),
+    observed("e1", observationsOf({ ...memory, message }), "e0"),
+    reflected("e2", reflections, "e0"),
+    ...[0, 1, 2].map((n) => user(`e${n + 3}`, textOf(n, message))),
+  ];
 }
 
 function observationsOf({ observations, length }: Size) {

@@ -10,6 +10,8 @@ import type { Worker } from "../../src/reducers/engine/lane-names.ts";
 import type { RunResult } from "../../src/reducers/engine/run-result.ts";
 import type { EntryLike } from "../../src/reducers/entries/entry.ts";
 import type { EntryFact, LedgerFact } from "../../src/reducers/entries/entry-fact.ts";
+import { estimateTextTokens } from "../../src/reducers/entries/tokens.ts";
+import { memoryId } from "../../src/reducers/ledger/memory-id.ts";
 import {
   FOLDED,
   type MemoryDetails,
@@ -102,6 +104,18 @@ export const reflection = (
   supportingObservationIds: string[] = [],
   content = `meaning of ${id}`,
 ): Reflection => ({ id, content, supportingObservationIds, tokenCount: 5 });
+
+/** The same with the id and the tokens that the content has, of medium relevance. */
+export const observationOf = (content: string, more: Partial<Observation> = {}): Observation =>
+  observation(memoryId(content), ["e1"], {
+    ...{ content, relevance: "medium", tokenCount: estimateTextTokens(content) },
+    ...more,
+  });
+
+export const reflectionOf = (content: string, supportingObservationIds: string[] = []): Reflection => ({
+  ...reflection(memoryId(content), supportingObservationIds, content),
+  tokenCount: estimateTextTokens(content),
+});
 
 // Facts: the same entries without text, as the engine knows them.
 

@@ -14,22 +14,15 @@ import { parseRecordingLine } from "../../../src/machines/recording/recording-li
 import type { Unstamped } from "../../../src/reducers/engine/events.ts";
 import type { EntryLike } from "../../../src/reducers/entries/entry.ts";
 import { DEFAULT_SETTINGS } from "../../../src/reducers/settings.ts";
-import { stamped } from "../../support/builders.ts";
+import { stamped, user } from "../../support/builders.ts";
 import { runReplay } from "../../support/run-replay.ts";
 
 /** A session manager as far as the recorder and the sync need one. */
 function session() {
   const entries: EntryLike[] = [];
   const say = (text: string) => {
-    const message = { role: "user", content: text };
     const parentId = entries.at(-1)?.id ?? null;
-    entries.push({
-      type: "message",
-      id: `e${entries.length + 1}`,
-      parentId,
-      timestamp: "",
-      message,
-    } as EntryLike);
+    entries.push({ ...user(`e${entries.length + 1}`, text), parentId });
   };
   return {
     say,

@@ -119,7 +119,7 @@ describe("a plain session", () => {
     const recorded = { recorded: 1, modelled: 0, noTrace: 0 };
     const modelled = { recorded: 0, modelled: 1, noTrace: 0 };
     expect(compactionIn(full().compacted(tip))).toEqual(recorded);
-    expect(compactionIn(full().compacted(tip, { folded: false }))).toEqual(recorded);
+    expect(compactionIn(full().compacted(tip, { isOurs: false }))).toEqual(recorded);
     expect(compactionIn(talk(1, full()).compacted(tip))).toEqual(modelled);
     // Due a prompt later than the file's compaction, which is left out then.
     expect(compactionIn(talk(1, full().compacted(tip)), { compactAfterTokens: 81_500 })).toEqual(modelled);
