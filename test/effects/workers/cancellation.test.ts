@@ -9,7 +9,7 @@ import { workerRuns } from "../../../src/effects/workers/runs.ts";
 import { createEngine } from "../../../src/machines/engine.ts";
 import type { EngineEvent, Unstamped } from "../../../src/reducers/engine/events.ts";
 import { DEFAULT_SETTINGS } from "../../../src/reducers/settings.ts";
-import { fact, user } from "../../support/builders.ts";
+import { fact, opened, user } from "../../support/builders.ts";
 
 /** A session whose observer's request hangs; nothing ends it but `abortRun`, since `closed$` stays silent. */
 function hanging() {
@@ -49,13 +49,7 @@ function hanging() {
       throw error;
     },
   });
-  piEvents$.next({
-    type: "session.opened",
-    reason: "startup",
-    sessionId: "s",
-    settings: { ...DEFAULT_SETTINGS, observeAfterTokens: 10 },
-    branch: [fact.user("e1", 20)],
-  });
+  piEvents$.next(opened([fact.user("e1", 20)], { observeAfterTokens: 10 }));
   piEvents$.next({ type: "turn.ended" });
   const results = () => events.filter(({ type }) => type === "run.finished");
   const abort = () => piEvents$.next({ type: "session.closed", reason: "new" });

@@ -13,8 +13,7 @@ import { createEngine } from "../../../src/machines/engine.ts";
 import { parseRecordingLine } from "../../../src/machines/recording/recording-line.ts";
 import type { Unstamped } from "../../../src/reducers/engine/events.ts";
 import type { EntryLike } from "../../../src/reducers/entries/entry.ts";
-import { DEFAULT_SETTINGS } from "../../../src/reducers/settings.ts";
-import { stamped, user } from "../../support/builders.ts";
+import { opened, stamped, user } from "../../support/builders.ts";
 import { runReplay } from "../../support/run-replay.ts";
 
 /** A session manager as far as the recorder and the sync need one. */
@@ -50,13 +49,7 @@ it("begins a rotated file where the engine stands, though Pi's session is furthe
   const tell = (event: Unstamped) => {
     recorder.take(engine.step(stamped(event, ++seq, Date.UTC(2026, 0, 15, 12, 0, seq))));
   };
-  tell({
-    type: "session.opened",
-    reason: "startup",
-    sessionId: "s",
-    settings: DEFAULT_SETTINGS,
-    branch: describeBranch(source),
-  });
+  tell(opened(describeBranch(source)));
   for (let turn = 0; turn < 40; turn++) {
     const change = branchChange(source, engine.state.session);
     if (change.type === "extended") tell({ type: "branch.extended", entries: change.entries });

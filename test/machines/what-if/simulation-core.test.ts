@@ -10,7 +10,7 @@ import { DEFAULT_MODEL } from "../../../src/machines/what-if/workload.ts";
 import type { Unstamped } from "../../../src/reducers/engine/events.ts";
 import type { EntryFact } from "../../../src/reducers/entries/entry-fact.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../../src/reducers/settings.ts";
-import { fact, finished, stamped } from "../../support/builders.ts";
+import { fact, finished, opened, stamped } from "../../support/builders.ts";
 import { schedule } from "../../support/schedule.ts";
 
 const settings: Settings = {
@@ -37,8 +37,7 @@ function simulate(options: Partial<SimulationOptions> & { answers?: Answer["type
     const item: TimelineItem = { event: stamped(event, ++seq, START + seconds * 1000) };
     steps.push(...simulation.take(resultOf === undefined ? item : { ...item, resultOf }));
   };
-  const open = (seconds = 0, branch: EntryFact[] = []) =>
-    at(seconds, { type: "session.opened", reason: "startup", sessionId: "s", settings, branch });
+  const open = (seconds = 0, branch: EntryFact[] = []) => at(seconds, opened(branch, settings));
   const say = (seconds: number, id: string, tokens: number) =>
     at(seconds, { type: "branch.extended", entries: [fact.user(id, tokens)] });
   return { simulation, steps, at, open, say };
