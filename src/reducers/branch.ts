@@ -20,7 +20,7 @@ export class Branch {
   }
 }
 
-interface BranchLog {
+export interface BranchLog {
   readonly ids: string[];
   readonly kinds: EntryKind[];
   /** Whether each entry is conversation, before edits */
@@ -31,7 +31,7 @@ interface BranchLog {
   readonly positions: Map<string, number>;
 }
 
-interface Edit {
+export interface Edit {
   readonly position: number;
   /** Effective tokens of the target; `null` when the target is omitted. */
   readonly tokens: number | null;
