@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { defaultObserver, freshToolResults } from "../../demo/model/scripted-model.ts";
 import { FOLDED } from "../../src/reducers/ledger/records.ts";
@@ -71,8 +70,7 @@ describe("compactions that do not happen", { timeout: 60_000 }, () => {
     expect(warnings(world)[0]).toMatch(/^Memory: compaction did not happen \(.*Nothing to compact.*\)/);
     // Neither commands nor reloads are new tokens.
     await world.pi.command("/test:reload");
-    await world.pi.command("/om:status");
-    await sleep(100);
+    await lanesAtRest(world.pi);
     expect(attempts()).toBe(1);
 
     for (const bay of [5, 6, 7, 8, 9]) {
@@ -123,7 +121,7 @@ describe("a compaction cancelled by another extension", { timeout: 60_000 }, () 
     const tried = cancelled();
     expect(tried).toBe(1);
     await world.pi.command("/test:reload");
-    await sleep(100);
+    await lanesAtRest(world.pi);
     expect(cancelled()).toBe(tried);
     expect(warnings(world)).toEqual([expect.stringMatching(/compaction did not happen/)]);
     expect(await compactions(world)).toEqual([]);

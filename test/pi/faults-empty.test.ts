@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { defaultObserver } from "../../demo/model/scripted-model.ts";
 import { agent, expectNoErrors, laneState, notices, observations, warnings } from "./faults-support.ts";
@@ -24,7 +23,6 @@ afterAll(() => world.close());
 async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) {
     await world.pi.prompt(`What is in bay ${++bays}?`);
-    await sleep(30);
     await lanesAtRest(world.pi);
   }
 }

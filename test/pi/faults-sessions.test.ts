@@ -9,7 +9,7 @@ import {
 } from "../../demo/model/scripted-model.ts";
 import { readSessionFile } from "../../demo/pi/session-file.ts";
 import { agent, expectNoErrors, laneStands, observations, runNow, warnings } from "./faults-support.ts";
-import { NEVER, onlyObserver, openWorld, type World, waitFor, withPi } from "./harness.ts";
+import { lanesAtRest, NEVER, onlyObserver, openWorld, type World, waitFor, withPi } from "./harness.ts";
 
 /** Everything runs on request; a dropper follows each reflector. The deadline is the real one, three minutes. */
 const MEMORY = { ...NEVER, observationsPoolTargetTokens: 1 };
@@ -79,7 +79,7 @@ describe("while a worker runs", { timeout: 60_000 }, () => {
 
         await move(world, firstUser?.id ?? "", other);
         await untilLetGo(world, worker);
-        await sleep(100);
+        await lanesAtRest(pi);
         expect(ledgerEntries(left)).toEqual(before);
         expect(ledgerEntries(other)).toEqual(otherBefore);
         const arrived = await pi.sessionFile();
