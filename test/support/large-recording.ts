@@ -3,6 +3,7 @@ import { createEngine } from "../../src/machines/engine.ts";
 import { decisionOf, type RecordingLine } from "../../src/machines/recording/recording.ts";
 import { noUsage } from "../../src/reducers/engine/engine-state.ts";
 import type { Unstamped } from "../../src/reducers/engine/events.ts";
+import type { Worker } from "../../src/reducers/engine/lane-names.ts";
 import type { EntryFact } from "../../src/reducers/entries/entry-fact.ts";
 import type { Settings } from "../../src/reducers/settings.ts";
 import { fact, finished, HEADER, opened, stamped } from "./builders.ts";
