@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createRecorder, type Recorder } from "../src/effects/recorder.ts";
 import type { Step } from "../src/machines/engine.ts";
+import { RECORDING_VERSION } from "../src/machines/recording/recording.ts";
+import { EVENT_VERSION } from "../src/reducers/engine/events.ts";
 import { medianMs } from "./measure.ts";
 import { openOver } from "./memory-stand-in.ts";
 import { appendTurnPart, syntheticSession } from "./synthetic-session.ts";
@@ -25,7 +27,7 @@ export async function measureRecorder(): Promise<{ share: number }> {
   const folder = mkdtempSync(join(tmpdir(), "memory-lanes-bench-"));
   const recorder = createRecorder({
     file: join(folder, "r.ndjson"),
-    header: { type: "header", recording: 1, version: "", pi: "", sessionId: "" },
+    header: { type: "header", recording: RECORDING_VERSION, version: "", pi: "", sessionId: "" },
     keyframe: () => [],
     onFailure: console.error,
   });
@@ -50,7 +52,7 @@ async function timeTake(recorder: Recorder): Promise<number> {
 
 const STEP = {
   event: {
-    v: 1,
+    v: EVENT_VERSION,
     seq: 1,
     at: "2026-01-15T14:30:00.000Z",
     type: "branch.extended",

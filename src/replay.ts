@@ -14,10 +14,16 @@ export {
   type Watcher,
 } from "./machines/engine.ts";
 export type { Keyframe } from "./machines/keyframe.ts";
-export { compactionLane } from "./machines/lanes/compaction-lane.ts";
-export type { LanesSnapshot } from "./machines/lanes/lanes.ts";
+export {
+  type CompactionContext,
+  type CompactionLaneEvent,
+  compactionLane,
+} from "./machines/lanes/compaction-lane.ts";
+export type { CompactionInput, LaneInput, LaneStates, WorkInput } from "./machines/lanes/inputs.ts";
+export type { LanesSnapshot, Since } from "./machines/lanes/lanes.ts";
 export { observerLane } from "./machines/lanes/observer-lane.ts";
 export { reflectDropLane } from "./machines/lanes/reflect-drop-lane.ts";
+export type { WorkContext, WorkLaneEvent } from "./machines/lanes/work-lane.ts";
 export { type EngineMoment, explainLane, whyLane } from "./machines/recording/explain.ts";
 export type { Decision, RecordingLine } from "./machines/recording/recording.ts";
 export { parseRecordingLine, RecordingLineError } from "./machines/recording/recording-line.ts";
@@ -29,13 +35,37 @@ export {
   replay,
 } from "./machines/recording/replay.ts";
 export type { ReplayStep } from "./machines/recording/replay-step.ts";
-export type { Difference, Verification } from "./machines/recording/verify.ts";
+export type { Decided, Difference, NumberedEvent, Verification } from "./machines/recording/verify.ts";
 export {
   createSessionReplay,
   type SessionReplay,
   type SessionReplayOptions,
 } from "./machines/what-if/simulated-session.ts";
-export type { EngineState } from "./reducers/engine/engine-state.ts";
-export { type EngineEvent, EngineEventSchema } from "./reducers/engine/events.ts";
+export type { Answer, AnswerCounts } from "./machines/what-if/simulation.ts";
+export type { Price, RunModel, Workload } from "./machines/what-if/workload.ts";
+export type { Branch, BranchLog, Edit, Row } from "./reducers/branch.ts";
+export type { EmptyRange, EngineState, WorkerRecord } from "./reducers/engine/engine-state.ts";
+export type { RunResult } from "./reducers/engine/events.ts";
+export {
+  type EngineEvent,
+  type EngineEventOf,
+  EngineEventSchema,
+  type EngineEventType,
+  type Failure,
+  type Usage,
+} from "./reducers/engine/events.ts";
 export type { LaneName, Worker } from "./reducers/engine/lane-names.ts";
+export type { EntryLike } from "./reducers/entries/entry.ts";
+export type { EntryKind, IgnoredReason } from "./reducers/entries/entry-fact.ts";
+export type {
+  CompactionRecord,
+  DanglingRecord,
+  Ledger,
+  ObservationRecord,
+  ReflectionRecord,
+  Watermarks,
+  Written,
+} from "./reducers/ledger/ledger.ts";
+export type { Relevance } from "./reducers/ledger/records.ts";
+export type { SessionState } from "./reducers/session.ts";
 export { type Settings, SettingsSchema } from "./reducers/settings.ts";

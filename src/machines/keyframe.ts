@@ -21,6 +21,6 @@ export const KeyframeSchema = z.object({
     dropper: WorkerRecordSchema,
   }),
   compactionFailure: z.object({ kind: z.string(), message: z.string(), at: z.string() }).nullable(),
-  emptyRange: z.object({ upToId: z.string(), tokens: z.number() }).nullable().optional(),
+  emptyRange: z.object({ upToId: z.string(), tokens: z.number() }).nullable(),
 });
 export type Keyframe = z.infer<typeof KeyframeSchema>;

@@ -20,13 +20,13 @@ export class Branch {
   }
 }
 
-interface BranchLog {
+export interface BranchLog {
   readonly rows: Row[];
   /** A damaged file may repeat an id: the first one counts, as a watermark cannot mean two places. */
   readonly positions: Map<string, number>;
 }
 
-interface Row {
+export interface Row {
   readonly id: string;
   readonly kind: EntryKind;
   /** Whether the entry is conversation, before edits */
@@ -35,7 +35,7 @@ interface Row {
   readonly cumulative: number;
 }
 
-interface Edit {
+export interface Edit {
   readonly position: number;
   /** Effective tokens of the target; `null` when the target is omitted. */
   readonly tokens: number | null;

@@ -7,16 +7,9 @@ import { runLoop } from "../../src/effects/loop.ts";
 import { footer } from "../../src/host/pi/ui/footer.ts";
 import { createEngine, type Step } from "../../src/machines/engine.ts";
 import type { EngineEvent, Unstamped } from "../../src/reducers/engine/events.ts";
-import { DEFAULT_SETTINGS } from "../../src/reducers/settings.ts";
-import { fact, finished } from "../support/schedule.ts";
+import { fact, finished, opened } from "../support/builders.ts";
 
-const OPENED: Unstamped = {
-  type: "session.opened",
-  reason: "startup",
-  sessionId: "s",
-  settings: { ...DEFAULT_SETTINGS, observeAfterTokens: 10 },
-  branch: [fact("e1", 20)],
-};
+const OPENED = opened([fact.user("e1", 20)], { observeAfterTokens: 10 });
 const TURN: Unstamped = { type: "turn.ended" };
 
 function started(...effects: Effect[]) {

@@ -14,17 +14,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createRecorder, type RecorderOptions } from "../../src/effects/recorder.ts";
 import type { RecordingLine } from "../../src/machines/recording/recording.ts";
 import { parseRecordingLine } from "../../src/machines/recording/recording-line.ts";
-import { EVENT_VERSION } from "../../src/reducers/engine/events.ts";
+import { HEADER, stamped } from "../support/builders.ts";
 import { runReplay } from "../support/run-replay.ts";
 import { type Schedule, schedule } from "../support/schedule.ts";
 
-const HEADER: RecordingLine = {
-  type: "header",
-  recording: 1,
-  version: "1.0.0",
-  pi: "1.6.0",
-  sessionId: "test",
-};
 const settings = { observeAfterTokens: 1000, reflectAfterTokens: 2000, compactAfterTokens: 5000 };
 
 let dir: string;
@@ -47,7 +40,7 @@ function recorded(options: Partial<RecorderOptions> = {}) {
   const recorder = createRecorder({
     file,
     header: HEADER,
-    keyframe: ({ seq, at }) => [s.engine.keyframe(), { ...openingOf(s), v: EVENT_VERSION, seq, at }],
+    keyframe: ({ seq, at }) => [s.engine.keyframe(), stamped(openingOf(s), seq, at)],
     onFailure: (message) => warnings.push(message),
     ...options,
   });

@@ -3,30 +3,19 @@ import { describe, expect, it } from "vitest";
 import { createActor } from "xstate";
 import { createEngine, stepsOf } from "../../src/machines/engine.ts";
 import { type LaneMessage, schedulerMachine } from "../../src/machines/scheduler.ts";
-import type { EngineEvent } from "../../src/reducers/engine/events.ts";
-import { DEFAULT_SETTINGS } from "../../src/reducers/settings.ts";
-import { finished } from "../support/schedule.ts";
+import type { EngineEvent, Unstamped } from "../../src/reducers/engine/events.ts";
+import { fact, finished, opened as open, stamped } from "../support/builders.ts";
 
-const AT = "2026-01-15T14:30:00.000Z";
-const opened: EngineEvent = {
-  v: 1,
-  seq: 1,
-  at: AT,
-  type: "session.opened",
-  reason: "startup",
-  sessionId: "s",
-  settings: { ...DEFAULT_SETTINGS, observeAfterTokens: 10 },
-  branch: [{ id: "e1", kind: "user", tokens: 20, source: true }],
-};
-const turn: EngineEvent = { v: 1, seq: 2, at: AT, type: "turn.ended" };
+const opened = stamped(open([fact.user("e1", 20)], { observeAfterTokens: 10 }));
+const turn = stamped({ type: "turn.ended" }, 2);
 /** What no reader of events lets in. */
-const damaged = { v: 1, seq: 3, at: AT, type: "branch.extended" } as EngineEvent;
+const damaged = stamped({ type: "branch.extended" } as Unstamped, 3);
 
 describe("an engine", () => {
   it("goes on from a keyframe with every machine and all books where they stood", () => {
     const engine = createEngine();
     for (const event of [opened, turn]) engine.step(event);
-    engine.step({ v: 1, seq: 3, at: AT, type: "agent.started" });
+    engine.step(stamped({ type: "agent.started" }, 3));
     const keyframe = engine.keyframe();
     expect(keyframe.machines).toMatchObject({
       scheduler: { value: "open" },
@@ -50,10 +39,9 @@ describe("an engine", () => {
       },
     });
     expect([...seen.keys()].sort()).toEqual(["compaction", "observer", "reflectDrop", "scheduler"]);
-    engine.step({ ...opened, branch: [] });
+    engine.step(stamped(open()));
     for (const [, events] of seen) events.length = 0;
-    const said = { id: "e2", kind: "user", tokens: 1, source: true } as const;
-    engine.step({ v: 1, seq: 2, at: AT, type: "branch.extended", entries: [said] });
+    engine.step(stamped({ type: "branch.extended", entries: [fact.user("e2", 1)] }, 2));
     for (const [, events] of seen) expect(events.length).toBeGreaterThan(0);
     engine.stop();
   });
@@ -65,7 +53,7 @@ describe("an engine", () => {
     const end = engine.watch(({ type }, cause) => seen.push([type, cause?.seq]));
     expect(seen).toEqual(Array.from({ length: 4 }, () => ["@xstate.actor", undefined]));
     // Moves nothing, yet is seen.
-    engine.step({ v: 1, seq: 2, at: AT, type: "agent.settled", aborted: false });
+    engine.step(stamped({ type: "agent.settled", aborted: false }, 2));
     const after = seen.length;
     expect(seen.slice(4).map(([, seq]) => seq)).toEqual(Array.from({ length: after - 4 }, () => 2));
     expect(seen.slice(4).map(([type]) => type)).toContain("@xstate.event");
@@ -103,14 +91,14 @@ describe("the scheduler", () => {
 
   it("tells nobody anything while no session is open", () => {
     expect(messages(turn)).toEqual([]);
-    expect(messages(opened, { ...turn, type: "session.closed", reason: "quit" }, turn)).toEqual([]);
+    expect(messages(opened, stamped({ type: "session.closed", reason: "quit" }), turn)).toEqual([]);
   });
 
   it("tells the lane that was asked, or whose run it was, first", () => {
     for (const lane of ["observer", "reflectDrop", "compaction"] as const) {
-      expect(messages(opened, { ...turn, type: "run.demanded", lane })).toEqual([[lane, "run.demanded"]]);
+      expect(messages(opened, stamped({ type: "run.demanded", lane }))).toEqual([[lane, "run.demanded"]]);
     }
-    const ended = { ...turn, ...finished("reflector-1", "dropper", "empty", null) } as EngineEvent;
+    const ended = stamped(finished("reflector-1", "dropper", "empty", null));
     expect(messages(opened, ended)[0]).toEqual(["reflectDrop", "run.finished"]);
   });
 

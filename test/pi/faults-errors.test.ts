@@ -39,10 +39,10 @@ describe.concurrent("a model that fails with", { timeout: 90_000 }, () => {
   it("anything is asked again by itself at the first turn after the delay of 30 s, and not before", async () => {
     await withPi(
       { memory: onlyObserver(600), script: { agent, observer: () => FAULTS.unauthorised() } },
-      async (world) => {
-        const { pi, model } = world;
+      async (host) => {
+        const { pi, model } = host;
         await pi.prompt("What is in bay 1?");
-        await laneStands(world, "observer", "backingOff");
+        await laneStands(host, "observer", "backingOff");
         const failedAt = performance.now();
         model.use({ observer: defaultObserver });
         for (let bay = 2; model.by("observer").length === 1; bay++) {
@@ -51,9 +51,9 @@ describe.concurrent("a model that fails with", { timeout: 90_000 }, () => {
           await pi.prompt(`What is in bay ${bay}?`);
         }
         expect(performance.now() - failedAt).toBeGreaterThan(29_000);
-        await waitFor(async () => (await observations(world)).length > 0, "the observer to record");
-        expect(warnings(world)).toHaveLength(1);
-        expectNoErrors(world);
+        await waitFor(async () => (await observations(host)).length > 0, "the observer to record");
+        expect(warnings(host)).toHaveLength(1);
+        expectNoErrors(host);
       },
     );
   });
@@ -61,48 +61,48 @@ describe.concurrent("a model that fails with", { timeout: 90_000 }, () => {
   it.each(CASES)(
     "%s: lane, retries, warning, halved chunk, recovery",
     async (_name, fault, kind, requests, words) => {
-      await withPi({ memory: MEMORY, script: { agent, observer: () => fault } }, async (world) => {
-        const { pi, model } = world;
+      await withPi({ memory: MEMORY, script: { agent, observer: () => fault } }, async (host) => {
+        const { pi, model } = host;
         for (const bay of [1, 2, 3]) await pi.prompt(`What is in bay ${bay}?`);
         await waitFor(() => model.by("observer").length > 0, "the observer to start");
-        await laneStands(world, "observer", "backingOff");
+        await laneStands(host, "observer", "backingOff");
         expect(model.by("observer")).toHaveLength(requests);
 
-        expect(warnings(world)).toHaveLength(1);
-        const [warning = ""] = warnings(world);
+        expect(warnings(host)).toHaveLength(1);
+        const [warning = ""] = warnings(host);
         expect(warning).toMatch(/^Memory: the observer failed and will be tried again later: /);
         expect(warning).toMatch(words);
         expect(warning.length).toBeLessThan(260);
         expect(warning).not.toMatch(/[<>{}\n]/);
-        expect(await status(world)).toMatch(new RegExp(`observer failed at .*\\(${kind}\\)`));
+        expect(await status(host)).toMatch(new RegExp(`observer failed at .*\\(${kind}\\)`));
 
         // Within its delay the lane asks no more, whatever goes on.
         await pi.prompt("And in bay 4?");
-        await laneStands(world, "observer", "backingOff");
+        await laneStands(host, "observer", "backingOff");
         expect(model.by("observer")).toHaveLength(requests);
-        expect(await observations(world)).toEqual([]);
+        expect(await observations(host)).toEqual([]);
 
         model.use({ observer: defaultObserver });
-        expect(await runNow(world, "observer")).toMatch(/recorded \d/);
+        expect(await runNow(host, "observer")).toMatch(/recorded \d/);
         const blocks = (index: number) =>
           chunkBlocks(requestAt(model, "observer", index)).map(({ entryId }) => entryId);
         const failed = blocks(0);
         const halved = blocks(requests);
         expect(halved.length).toBeLessThan(failed.length);
         expect(halved).toEqual(failed.slice(0, halved.length));
-        expect((await observations(world)).at(-1)?.coversUpToId).toBe(halved.at(-1));
+        expect((await observations(host)).at(-1)?.coversUpToId).toBe(halved.at(-1));
 
         // Then it goes on by itself, with whole chunks, from where it stood.
         await pi.prompt("And in bay 5?");
-        await waitFor(async () => (await observations(world)).length > 1, "the lane to go on by itself");
+        await waitFor(async () => (await observations(host)).length > 1, "the lane to go on by itself");
         const [first, next] = [halved.at(-1), blocks(requests + 2)[0]];
         const ids = (await pi.entries()).map(({ id }) => id);
         expect(ids.indexOf(next ?? "")).toBeGreaterThan(ids.indexOf(first ?? ""));
         expect(blocks(requests + 2).length).toBeGreaterThan(halved.length);
-        expect(warnings(world)).toHaveLength(1);
-        expect(await status(world)).not.toMatch(/^Problems/m);
+        expect(warnings(host)).toHaveLength(1);
+        expect(await status(host)).not.toMatch(/^Problems/m);
         // The OpenAI client itself writes what it could not parse to standard error.
-        expectNoErrors(world, fault.kind === "garbage" ? /^Could not parse message into JSON/ : /^$/);
+        expectNoErrors(host, fault.kind === "garbage" ? /^Could not parse message into JSON/ : /^$/);
       });
     },
   );

@@ -17,7 +17,7 @@ import { isSourceAt } from "../../src/reducers/branch.ts";
 import { OBSERVATIONS_RECORDED, type ObservationsRecorded } from "../../src/reducers/ledger/records.ts";
 import { sessionOfEntries } from "../../src/reducers/memory.ts";
 import { expectNoErrors } from "./faults-support.ts";
-import { lanesAtRest, openWorld, prose, SMALL, type World, waitFor } from "./harness.ts";
+import { lanesAtRest, openHost, type PiHost, prose, SMALL, waitFor } from "./harness.ts";
 
 const KILLS = 52;
 /** A cold computation is held against every so many resumed sessions: it costs the engine's start. */
@@ -36,7 +36,7 @@ function slowly(worker: (request: ChatRequest) => ReturnType<typeof defaultObser
  * A moment to be killed at: in turn while Pi starts and loads the engine, while a worker is at work, and twice about
  * when a worker's last answer comes, before or after what it recorded is written.
  */
-async function untilMoment({ model }: World, kill: number): Promise<void> {
+async function untilMoment({ model }: PiHost, kill: number): Promise<void> {
   const before = model.requests.length;
   const since = (isIt: (request: RecordedRequest) => boolean) => () =>
     model.requests.slice(before).some((request) => WORKERS.includes(request.role) && isIt(request));
@@ -70,7 +70,7 @@ describe("kill -9 at random moments", () => {
   it("leaves a session that opens, with nothing observed twice, no range skipped and the clocks of a cold computation", {
     timeout: 900_000,
   }, async () => {
-    const world = await openWorld({
+    const host = await openHost({
       memory: SMALL,
       script: {
         agent: (_request, nth) => ({
@@ -85,35 +85,35 @@ describe("kill -9 at random moments", () => {
     let bays = 0;
     const bay = () => ++bays;
     try {
-      await world.pi.prompt(`What is in bay ${bay()}?`);
-      const session = await world.pi.sessionFile();
+      await host.pi.prompt(`What is in bay ${bay()}?`);
+      const session = await host.pi.sessionFile();
       for (let kill = 1; kill <= KILLS; kill++) {
-        const talking = talk(world.pi, bay);
-        await untilMoment(world, kill);
-        await world.pi.kill();
+        const talking = talk(host.pi, bay);
+        await untilMoment(host, kill);
+        await host.pi.kill();
         await talking;
-        await world.restart({ session });
-        expect(await world.pi.sessionFile()).toBe(session);
-        if (kill % CHECKED === 0) await expectColdClocks(world);
+        await host.restart({ session });
+        expect(await host.pi.sessionFile()).toBe(session);
+        if (kill % CHECKED === 0) await expectColdClocks(host);
       }
       // On a busy machine few runs end before they are killed; there must be enough memory to look at.
       do {
-        await world.pi.prompt(`What is in bay ${bay()}?`);
-        await lanesAtRest(world.pi);
+        await host.pi.prompt(`What is in bay ${bay()}?`);
+        await lanesAtRest(host.pi);
       } while (batchesIn(session).length <= FEWEST_BATCHES && bays < MOST_BAYS);
-      await expectColdClocks(world);
-      expectWholeMemory(world, session);
-      expectNoErrors(world);
+      await expectColdClocks(host);
+      expectWholeMemory(host, session);
+      expectNoErrors(host);
     } finally {
-      await world.close();
+      await host.close();
     }
   });
 });
 
 /** What `/om:status` counts is what the file, read from its beginning, has. */
-async function expectColdClocks(world: World): Promise<void> {
-  const status = await lanesAtRest(world.pi);
-  const entries = parseSession(readFileSync(await world.pi.sessionFile(), "utf8"));
+async function expectColdClocks(host: PiHost): Promise<void> {
+  const status = await lanesAtRest(host.pi);
+  const entries = parseSession(readFileSync(await host.pi.sessionFile(), "utf8"));
   const clocks = readClocks(entries);
   for (const [name, clock] of Object.entries({ ...clocks, since: clocks.sinceCompaction })) {
     if (name === "sinceCompaction") continue;
@@ -132,7 +132,7 @@ function batchesIn(session: string): unknown[] {
   );
 }
 
-function expectWholeMemory({ model }: World, session: string): void {
+function expectWholeMemory({ model }: PiHost, session: string): void {
   const text = readFileSync(session, "utf8");
   for (const line of text.trimEnd().split("\n")) JSON.parse(line);
   const entries = parseSession(text);

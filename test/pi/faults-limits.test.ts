@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import {
   type ChatRequest,
@@ -18,23 +17,22 @@ import {
   assistantMessage,
   expectNoErrors,
   laneStands,
-  laneState,
   observations,
   runNow,
   status,
   warnings,
   writeSession,
 } from "./faults-support.ts";
-import { NEVER, openWorld, requestAt, type World, waitFor } from "./harness.ts";
+import { NEVER, openHost, type PiHost, requestAt, waitFor } from "./harness.ts";
 
 const TURNS = 4;
 const DEADLINE_MS = 700;
 
-let world: World;
+let host: PiHost;
 let bays = 0;
 
 beforeAll(async () => {
-  world = await openWorld({
+  host = await openHost({
     memory: {
       ...NEVER,
       observeAfterTokens: 600,
@@ -46,20 +44,20 @@ beforeAll(async () => {
     script: { agent },
   });
 }, 60_000);
-afterAll(() => world.close());
+afterAll(() => host.close());
 afterEach(() => {
-  world.model.use({ observer: defaultObserver, reflector: defaultReflector, dropper: defaultDropper });
+  host.model.use({ observer: defaultObserver, reflector: defaultReflector, dropper: defaultDropper });
 });
 
 /** One turn, after which the observer is due; it starts at the turn's end. */
 async function turn(): Promise<void> {
-  await world.pi.prompt(`What is in bay ${++bays}?`);
+  await host.pi.prompt(`What is in bay ${++bays}?`);
 }
 
 /** Requests of a role from now on. */
 function from(role: Role): () => number {
-  const before = world.model.by(role).length;
-  return () => world.model.by(role).length - before;
+  const before = host.model.by(role).length;
+  return () => host.model.by(role).length - before;
 }
 
 function recordingAlways({ messages }: ChatRequest) {
@@ -71,20 +69,20 @@ function recordingAlways({ messages }: ChatRequest) {
 
 describe("a worker that calls its tool for ever", { timeout: 30_000 }, () => {
   it("stops after agentMaxTurns requests, and what was accepted by then is recorded", async () => {
-    world.model.use({ observer: recordingAlways });
+    host.model.use({ observer: recordingAlways });
     const asked = from("observer");
     await turn();
-    await waitFor(async () => (await observations(world)).length === 1, "the observer's record");
-    await sleep(200);
+    await waitFor(async () => (await observations(host)).length === 1, "the observer's record");
+    // Its run is over then, and asks no more.
+    await laneStands(host, "observer", "idle");
     expect(asked()).toBe(TURNS);
-    expect((await observations(world)).at(-1)?.observations).toHaveLength(TURNS);
-    expect(await laneState(world, "observer")).toBe("idle");
+    expect((await observations(host)).at(-1)?.observations).toHaveLength(TURNS);
   });
 
   it("does so as reflector and as dropper too", async () => {
     const [reflections, drops] = [from("reflector"), from("dropper")];
     const ids = (request: ChatRequest) => shownObservations(request).map(({ id }) => id);
-    world.model.use({
+    host.model.use({
       reflector: (request, nth) => ({
         toolCalls: [
           {
@@ -99,11 +97,10 @@ describe("a worker that calls its tool for ever", { timeout: 30_000 }, () => {
         toolCalls: [{ name: "drop_observations", arguments: { observationIds: ids(request) } }],
       }),
     });
-    expect(await runNow(world, "reflector")).toMatch(/recorded 4 reflections/);
-    await laneStands(world, "reflect/drop", "idle");
-    await sleep(200);
+    expect(await runNow(host, "reflector")).toMatch(/recorded 4 reflections/);
+    await laneStands(host, "reflect/drop", "idle");
     expect([reflections(), drops()]).toEqual([TURNS, TURNS]);
-    expect(warnings(world)).toEqual([]);
+    expect(warnings(host)).toEqual([]);
   });
 });
 
@@ -112,43 +109,43 @@ describe("a request that never answers", { timeout: 30_000 }, () => {
     ["at all", { kind: "hang" } as const],
     ["to its end", { kind: "hang", afterText: "Let me" } as const],
   ])("ends at workerTimeoutMs when it does not answer %s, and later runs succeed", async (_name, hang) => {
-    const [asked, warned] = [from("observer"), warnings(world).length];
-    world.model.use({ observer: () => hang });
+    const [asked, warned] = [from("observer"), warnings(host).length];
+    host.model.use({ observer: () => hang });
     await turn();
     await waitFor(() => asked() === 1, "the request");
     const startedAt = performance.now();
-    await laneStands(world, "observer", "backingOff");
+    await laneStands(host, "observer", "backingOff");
     expect(performance.now() - startedAt).toBeLessThan(DEADLINE_MS + 2000);
-    await waitFor(() => world.model.by("observer").at(-1)?.aborted === true, "the request to be let go");
-    expect(warnings(world).slice(warned)).toEqual([
+    await waitFor(() => host.model.by("observer").at(-1)?.aborted === true, "the request to be let go");
+    expect(warnings(host).slice(warned)).toEqual([
       expect.stringContaining(`no result within ${DEADLINE_MS} ms`),
     ]);
-    expect(await status(world)).toMatch(/observer failed at .*\(timeout\)/);
+    expect(await status(host)).toMatch(/observer failed at .*\(timeout\)/);
 
-    world.model.use({ observer: defaultObserver });
-    expect(await runNow(world, "observer")).toMatch(/recorded/);
+    host.model.use({ observer: defaultObserver });
+    expect(await runNow(host, "observer")).toMatch(/recorded/);
     await turn();
-    await laneStands(world, "observer", "idle");
-    expect((await observations(world)).length).toBeGreaterThan(1);
+    await laneStands(host, "observer", "idle");
+    expect((await observations(host)).length).toBeGreaterThan(1);
   });
 });
 
 describe("what a model sends", { timeout: 30_000 }, () => {
   it("counts for nothing when the length limit cut it off", async () => {
-    const before = await observations(world);
+    const before = await observations(host);
     const reply = recordingAlways({ model: "", messages: [] });
-    world.model.use({ observer: () => ({ kind: "cutOff", ...reply }) });
+    host.model.use({ observer: () => ({ kind: "cutOff", ...reply }) });
     await turn();
-    await laneStands(world, "observer", "backingOff");
-    expect(await observations(world)).toEqual(before);
-    expect(await status(world)).toMatch(/observer failed at .*cut off.*\(cut-off\)/);
-    world.model.use({ observer: defaultObserver });
-    await runNow(world, "observer");
+    await laneStands(host, "observer", "backingOff");
+    expect(await observations(host)).toEqual(before);
+    expect(await status(host)).toMatch(/observer failed at .*cut off.*\(cut-off\)/);
+    host.model.use({ observer: defaultObserver });
+    await runNow(host, "observer");
   });
 
   it("is refused record by record, in words that the model can mend them by", async () => {
     const answers: string[] = [];
-    world.model.use({
+    host.model.use({
       observer: (request) => {
         answers.push(...freshToolResults(request));
         if (answers.length > 0) return { text: "Done." };
@@ -176,9 +173,9 @@ describe("what a model sends", { timeout: 30_000 }, () => {
     });
     await turn();
     await waitFor(() => answers.length > 0, "the tool's answer");
-    await laneStands(world, "observer", "idle");
+    await laneStands(host, "observer", "idle");
 
-    const recorded = (await observations(world)).at(-1)?.observations ?? [];
+    const recorded = (await observations(host)).at(-1)?.observations ?? [];
     expect(recorded.map(({ content }) => content)).toEqual([
       "Bays hold ferries.",
       expect.stringMatching(/^Bell and escape .*are gone\.$/),
@@ -199,28 +196,28 @@ describe("what a model sends", { timeout: 30_000 }, () => {
 
   it("is a failure when every record was refused", async () => {
     const nonsense = { toolCalls: [{ name: "record_observations", arguments: "{nonsense" }] };
-    world.model.use({
+    host.model.use({
       observer: (request) => (freshToolResults(request).length > 0 ? { text: "Done." } : nonsense),
     });
     await turn();
-    await laneStands(world, "observer", "backingOff");
-    expect(await status(world)).toMatch(/observer failed at .*refused.*\(bad-response\)/);
-    world.model.use({ observer: defaultObserver });
-    await runNow(world, "observer");
+    await laneStands(host, "observer", "backingOff");
+    expect(await status(host)).toMatch(/observer failed at .*refused.*\(bad-response\)/);
+    host.model.use({ observer: defaultObserver });
+    await runNow(host, "observer");
   });
 });
 
 describe("what a session holds", { timeout: 60_000 }, () => {
   it("may be lone surrogates and control characters, none of which goes on the wire", async () => {
     const asked = from("observer");
-    await world.pi.prompt("Half a smile \ud83d, a bell \u0007 and a separator \u2028 in bay 0.");
+    await host.pi.prompt("Half a smile \ud83d, a bell \u0007 and a separator \u2028 in bay 0.");
     await waitFor(() => asked() > 0, "the observer");
-    const prompt = userText(requestAt(world.model, "observer", -asked()));
+    const prompt = userText(requestAt(host.model, "observer", -asked()));
     expect(prompt).toContain("Half a smile");
     expect(prompt.isWellFormed()).toBe(true);
     expect(prompt).not.toContain("\u0007");
-    await laneStands(world, "observer", "idle");
-    for (const line of readFileSync(await world.pi.sessionFile(), "utf8")
+    await laneStands(host, "observer", "idle");
+    for (const line of readFileSync(await host.pi.sessionFile(), "utf8")
       .trimEnd()
       .split("\n"))
       JSON.parse(line);
@@ -229,7 +226,7 @@ describe("what a session holds", { timeout: 60_000 }, () => {
   it("may be a tool result of ten megabytes", async () => {
     const call = { type: "toolCall", id: "c1", name: "bash", arguments: { command: "yes" } };
     const output = "All ferries are on time. ".repeat(420_000);
-    const path = writeSession(world, "ten-megabytes", [
+    const path = writeSession(host, "ten-megabytes", [
       { role: "user", content: "Print everything." },
       assistantMessage([call], "toolUse"),
       {
@@ -241,35 +238,33 @@ describe("what a session holds", { timeout: 60_000 }, () => {
       },
       assistantMessage([{ type: "text", text: "That was much." }]),
     ]);
-    await world.pi.switchSession(path);
+    await host.pi.switchSession(path);
     const asked = from("observer");
-    expect(await runNow(world, "observer")).toMatch(/recorded/);
+    expect(await runNow(host, "observer")).toMatch(/recorded/);
     await waitFor(async () => {
-      if ((await status(world)).includes("observe   0 of")) return true;
-      await runNow(world, "observer");
+      if ((await status(host)).includes("observe   0 of")) return true;
+      await runNow(host, "observer");
       return false;
     }, "the observer to catch up");
-    const prompts = world.model
+    const prompts = host.model
       .by("observer")
       .slice(-asked())
       .map(({ body }) => userText(body));
     expect(prompts.some((prompt) => /characters left out/.test(prompt))).toBe(true);
     for (const prompt of prompts) expect(prompt.length).toBeLessThan(300_000);
-    expect(new Set((await observations(world)).map(({ coversUpToId }) => coversUpToId))).toContain(
-      "00000004",
-    );
+    expect(new Set((await observations(host)).map(({ coversUpToId }) => coversUpToId))).toContain("00000004");
   });
 
   it("may be thousands of tiny entries, each of which is shown once", async () => {
     const messages = Array.from({ length: 4000 }, (_, n) =>
       n % 2 === 0 ? { role: "user", content: `${n}?` } : assistantMessage([{ type: "text", text: "ok" }]),
     );
-    await world.pi.switchSession(writeSession(world, "tiny", messages));
-    const before = world.model.by("observer").length;
-    for (let run = 0; run < 8 && !(await status(world)).includes("observe   0 of"); run++) {
-      expect(await runNow(world, "observer")).toMatch(/recorded/);
+    await host.pi.switchSession(writeSession(host, "tiny", messages));
+    const before = host.model.by("observer").length;
+    for (let run = 0; run < 8 && !(await status(host)).includes("observe   0 of"); run++) {
+      expect(await runNow(host, "observer")).toMatch(/recorded/);
     }
-    const shown = world.model
+    const shown = host.model
       .by("observer")
       .slice(before)
       .filter(({ body }) => freshToolResults(body).length === 0)
@@ -278,6 +273,6 @@ describe("what a session holds", { timeout: 60_000 }, () => {
   });
 
   it("made no error that Pi or an extension reported", () => {
-    expectNoErrors(world);
+    expectNoErrors(host);
   });
 });

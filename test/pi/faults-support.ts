@@ -3,45 +3,45 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import { customEntries, type SessionLine } from "../../demo/pi/session-file.ts";
 import { OBSERVATIONS_RECORDED, type ObservationsRecorded } from "../../src/reducers/ledger/records.ts";
-import { prose, type World, waitFor } from "./harness.ts";
+import { type PiHost, prose, waitFor } from "./harness.ts";
 
 /** An agent whose every answer has about 700 tokens. */
 export const agent = (_request: unknown, nth: number) => ({ text: prose(700, nth) });
 
 /** What Pi was asked to tell the user so far, oldest first. */
-export function notices({ pi }: World, type?: "info" | "warning"): string[] {
+export function notices({ pi }: PiHost, type?: "info" | "warning"): string[] {
   return pi.uiRequests
     .filter(({ method, notifyType }) => method === "notify" && (type === undefined || notifyType === type))
     .map(({ message }) => message ?? "");
 }
 
 /** Our own warnings, which is all that a fault may show. */
-export function warnings(world: World): string[] {
-  return notices(world, "warning");
+export function warnings(host: PiHost): string[] {
+  return notices(host, "warning");
 }
 
-export async function status({ pi }: World): Promise<string> {
+export async function status({ pi }: PiHost): Promise<string> {
   return (await pi.command("/om:status")).join("\n");
 }
 
 /** A lane's state as `/om:status` has it. */
 export async function laneState(
-  world: World,
+  host: PiHost,
   lane: "observer" | "reflect/drop" | "compaction",
 ): Promise<string> {
-  return new RegExp(`^ +${lane} +(\\S+)`, "m").exec(await status(world))?.[1] ?? "";
+  return new RegExp(`^ +${lane} +(\\S+)`, "m").exec(await status(host))?.[1] ?? "";
 }
 
 /** Waits until a lane stands like this. */
 export async function laneStands(
-  world: World,
+  host: PiHost,
   lane: "observer" | "reflect/drop" | "compaction",
   state: string | RegExp,
 ): Promise<void> {
   let last = "";
   await waitFor(
     async () => {
-      last = await laneState(world, lane);
+      last = await laneState(host, lane);
       return typeof state === "string" ? last === state : state.test(last);
     },
     `the ${lane} lane to be ${state}`,
@@ -52,20 +52,20 @@ export async function laneStands(
 }
 
 /** Runs a worker now and gives the words for its result. */
-export async function runNow(world: World, worker: "observer" | "reflector"): Promise<string> {
-  const from = notices(world).length;
-  await world.pi.command(`/om:run ${worker}`);
+export async function runNow(host: PiHost, worker: "observer" | "reflector"): Promise<string> {
+  const from = notices(host).length;
+  await host.pi.command(`/om:run ${worker}`);
   return waitFor(
     () =>
-      notices(world)
+      notices(host)
         .slice(from)
         .find((words) => /^Memory: the \w+ (?!runs now|is running)/.test(words)),
     `the result of /om:run ${worker}`,
   );
 }
 
-export async function observations(world: World): Promise<ObservationsRecorded[]> {
-  return observationsIn(await world.pi.entries());
+export async function observations(host: PiHost): Promise<ObservationsRecorded[]> {
+  return observationsIn(await host.pi.entries());
 }
 
 export function observationsIn(entries: readonly SessionLine[]): ObservationsRecorded[] {
@@ -73,7 +73,7 @@ export function observationsIn(entries: readonly SessionLine[]): ObservationsRec
 }
 
 /** Nothing went wrong that Pi or the script would report, but for these words of others. */
-export function expectNoErrors({ pi, model }: World, stderr = /^$/): void {
+export function expectNoErrors({ pi, model }: PiHost, stderr = /^$/): void {
   expect(pi.events.filter((record) => record.type === "extension_error")).toEqual([]);
   expect(pi.events.filter((record) => record.type === "stray_output")).toEqual([]);
   expect(pi.stderr).toMatch(stderr);
@@ -82,7 +82,7 @@ export function expectNoErrors({ pi, model }: World, stderr = /^$/): void {
 
 /** Writes a session file that Pi can be switched to, one message after another; gives its path. */
 export function writeSession(
-  { dir, pi }: World,
+  { dir, pi }: PiHost,
   name: string,
   messages: readonly Record<string, unknown>[],
 ): string {

@@ -6,7 +6,7 @@ import { customEntries, type SessionLine } from "../../demo/pi/session-file.ts";
 import { memoryId, parseSession } from "../../src/index.ts";
 import { messageOf, textOf } from "../../src/reducers/entries/entry.ts";
 import { fixtureText, V3_SESSIONS } from "../support/v3-sessions.ts";
-import { lanesAtRest, NEVER, openWorld, prose, SMALL, type World, withPi } from "./harness.ts";
+import { lanesAtRest, NEVER, openHost, type PiHost, prose, SMALL, withPi } from "./harness.ts";
 
 /** Calls `recall` with every id of the prompt. */
 function recaller(request: ChatRequest) {
@@ -16,25 +16,25 @@ function recaller(request: ChatRequest) {
 }
 
 describe("sessions of the V3 extension in a real Pi", { timeout: 60_000 }, () => {
-  let world: World;
+  let host: PiHost;
   beforeAll(async () => {
-    world = await openWorld({ memory: NEVER, script: { agent: recaller } });
+    host = await openHost({ memory: NEVER, script: { agent: recaller } });
   }, 60_000);
-  afterAll(() => world.close());
+  afterAll(() => host.close());
 
   describe.each(Object.entries(V3_SESSIONS))("%s", (name, expected) => {
     beforeAll(async () => {
-      const copies = join(world.dir, "copies", name);
+      const copies = join(host.dir, "copies", name);
       mkdirSync(copies, { recursive: true });
       const session = join(copies, `${expected.file}.jsonl`);
       // Pi opens a session only where its working folder exists.
-      writeFileSync(session, fixtureText(expected.file).replace("/work/ferries", world.pi.dirs.work));
-      await world.pi.switchSession(session);
-      if (expected.leaf !== undefined) await world.pi.command(`/test:tree ${expected.leaf}`);
+      writeFileSync(session, fixtureText(expected.file).replace("/work/ferries", host.pi.dirs.work));
+      await host.pi.switchSession(session);
+      if (expected.leaf !== undefined) await host.pi.command(`/test:tree ${expected.leaf}`);
     }, 60_000);
 
     it("has the same memory and clocks in /om:status", async () => {
-      const status = (await world.pi.command("/om:status")).join("\n");
+      const status = (await host.pi.command("/om:status")).join("\n");
       const { active, observations, reflections, visible, clocks, ignored } = expected;
       const numbers = (label: string) =>
         [...(new RegExp(`^ +${label} +(.*)$`, "m").exec(status)?.[1] ?? "").matchAll(/\d[\d,]*/g)].map(
@@ -60,7 +60,7 @@ describe("sessions of the V3 extension in a real Pi", { timeout: 60_000 }, () =>
 
     it("has the same lines in /om:view", async () => {
       const lines = async (command: string) =>
-        (await world.pi.command(command))
+        (await host.pi.command(command))
           .join("\n")
           .split("\n")
           .flatMap((line) => /^\[([0-9a-f]{12})\]/.exec(line)?.[1] ?? []);
@@ -72,8 +72,8 @@ describe("sessions of the V3 extension in a real Pi", { timeout: 60_000 }, () =>
 
     it("is recalled by the agent", async () => {
       const recalls = Object.entries(expected.recalls);
-      await world.pi.prompt(`Recall ${recalls.map(([content]) => memoryId(content)).join(" ")}`);
-      const results = parseSession(readFileSync(await world.pi.sessionFile(), "utf8")).flatMap((entry) => {
+      await host.pi.prompt(`Recall ${recalls.map(([content]) => memoryId(content)).join(" ")}`);
+      const results = parseSession(readFileSync(await host.pi.sessionFile(), "utf8")).flatMap((entry) => {
         const { role, content, isError } = messageOf(entry);
         const text = Array.isArray(content) ? textOf(content[0]?.text) : "";
         return role === "toolResult" ? [{ text, isError: isError === true }] : [];
@@ -89,15 +89,15 @@ describe("sessions of the V3 extension in a real Pi", { timeout: 60_000 }, () =>
   });
 
   it("makes no error that Pi or an extension reports", () => {
-    expect(world.pi.events.filter((record) => record.type === "extension_error")).toEqual([]);
-    expect(world.pi.stderr).toBe("");
+    expect(host.pi.events.filter((record) => record.type === "extension_error")).toEqual([]);
+    expect(host.pi.stderr).toBe("");
   });
 });
 
 describe("a session written here", { timeout: 60_000 }, () => {
   it("has the V3 extension's entries to the key", async () => {
     const agent = (_request: ChatRequest, nth: number) => ({ text: prose(900, nth) });
-    await withPi({ memory: SMALL, script: { agent } }, async (world) => {
+    await withPi({ memory: SMALL, script: { agent } }, async (host) => {
       const written = (entries: SessionLine[]) => ({
         recorded: customEntries<Fields>(entries, "om.observations.recorded"),
         reflected: customEntries<Fields>(entries, "om.reflections.recorded"),
@@ -106,11 +106,11 @@ describe("a session written here", { timeout: 60_000 }, () => {
       });
       const complete = (entries: SessionLine[]) =>
         Object.values(written(entries)).every(({ length }) => length > 0);
-      for (let turn = 1; turn <= 30 && !complete(await world.pi.entries()); turn++) {
-        await world.pi.prompt(`Turn ${turn}: bay ${turn} opens at ${turn}.`);
-        await lanesAtRest(world.pi);
+      for (let turn = 1; turn <= 30 && !complete(await host.pi.entries()); turn++) {
+        await host.pi.prompt(`Turn ${turn}: bay ${turn} opens at ${turn}.`);
+        await lanesAtRest(host.pi);
       }
-      const entries = await world.pi.entries();
+      const entries = await host.pi.entries();
       const { recorded, reflected, dropped, folded } = written(entries);
       const types = entries.filter(({ type }) => type === "custom").map(({ customType }) => customType);
       expect(new Set(types)).toEqual(

@@ -43,7 +43,7 @@ export function onlyObserver(observeAfterTokens: number): MemorySettings {
   return { ...NEVER, observeAfterTokens };
 }
 
-export interface WorldOptions extends Omit<PiLaunch, "dir" | "modelUrl" | "settings" | "extensions"> {
+export interface HostOptions extends Omit<PiLaunch, "dir" | "modelUrl" | "settings" | "extensions"> {
   script?: Script;
   /** The `observational-memory` settings. Unset: `SMALL`. */
   memory?: MemorySettings;
@@ -57,20 +57,20 @@ export interface WorldOptions extends Omit<PiLaunch, "dir" | "modelUrl" | "setti
 }
 
 /** A scratch folder, a scripted model, and Pi processes that use both. */
-export interface World {
+export interface PiHost {
   readonly dir: string;
   readonly model: ScriptedModel;
   /** The Pi started last. */
   readonly pi: PiProcess;
-  /** What a Pi of this world is launched with; for `runPi`. */
+  /** What a Pi of this host is launched with; for `runPi`. */
   readonly launch: PiLaunch;
   /** Starts another Pi on the same scratch folder, after the last one has ended. */
   restart(changes?: Partial<PiLaunch>): Promise<PiProcess>;
   close(): Promise<void>;
 }
 
-/** Opens a world with one running Pi; the caller closes it. Set KEEP_PI_DIRS to look at its files afterwards. */
-export async function openWorld(options: WorldOptions = {}): Promise<World> {
+/** Opens a host for one running Pi, and starts that; the caller closes it. Set KEEP_PI_DIRS to look at its files afterwards. */
+export async function openHost(options: HostOptions = {}): Promise<PiHost> {
   const { script, memory = SMALL, piSettings, moreExtensions = [], extension, timeoutMs, ...rest } = options;
   const dir = mkdtempSync(join(tmpdir(), "pi-memory-lanes-test-"));
   const model = await startScriptedModel(script);
@@ -124,13 +124,13 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   };
 }
 
-/** Runs a test in a world of its own and always cleans up; a failure carries what Pi and the script complained of. */
-export async function withPi<T>(options: WorldOptions, run: (world: World) => Promise<T>): Promise<T> {
-  const world = await openWorld(options);
+/** Runs a test in a host of its own and always cleans up; a failure carries what Pi and the script complained of. */
+export async function withPi<T>(options: HostOptions, run: (host: PiHost) => Promise<T>): Promise<T> {
+  const host = await openHost(options);
   try {
-    return await run(world);
+    return await run(host);
   } catch (error) {
-    const complaints = [world.pi.stderr.trim(), ...world.model.scriptErrors.map(String)].filter(
+    const complaints = [host.pi.stderr.trim(), ...host.model.scriptErrors.map(String)].filter(
       (complaint) => complaint !== "",
     );
     if (complaints.length > 0 && error instanceof Error) {
@@ -138,7 +138,7 @@ export async function withPi<T>(options: WorldOptions, run: (world: World) => Pr
     }
     throw error;
   } finally {
-    await world.close();
+    await host.close();
   }
 }
 

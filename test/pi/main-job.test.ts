@@ -19,7 +19,7 @@ import {
   REFLECTIONS_RECORDED,
   type ReflectionsRecorded,
 } from "../../src/reducers/ledger/records.ts";
-import { lanesAtRest, openWorld, prose, requestAt, SMALL, type World } from "./harness.ts";
+import { lanesAtRest, openHost, type PiHost, prose, requestAt, SMALL } from "./harness.ts";
 
 const MAX_TURNS = 30;
 const RECALL_PROMPT = "Recall the exact words behind every line of your memory.";
@@ -69,9 +69,9 @@ function ledgerOf(entries: readonly SessionLine[]): Ledger {
   };
 }
 
-async function takeTurn(world: World, turn: number): Promise<void> {
-  await world.pi.prompt(`Turn ${turn}: the ferry in bay ${turn} must never leave before ${turn}:30.`);
-  await lanesAtRest(world.pi);
+async function takeTurn(host: PiHost, turn: number): Promise<void> {
+  await host.pi.prompt(`Turn ${turn}: the ferry in bay ${turn} must never leave before ${turn}:30.`);
+  await lanesAtRest(host.pi);
 }
 
 /** Every clock that status shows against its threshold, as `name: reading/threshold`. */
@@ -85,7 +85,7 @@ function clocks(status: string): string[] {
 }
 
 describe("the main job in a real Pi", { timeout: 60_000 }, () => {
-  let world: World;
+  let host: PiHost;
   /** The session file's lines after the long session and the recall. */
   let entries: SessionLine[];
   let ledger: Ledger;
@@ -95,22 +95,22 @@ describe("the main job in a real Pi", { timeout: 60_000 }, () => {
   let chunks: ChatRequest[];
 
   beforeAll(async () => {
-    world = await openWorld({ memory: SMALL, script: { agent } });
+    host = await openHost({ memory: SMALL, script: { agent } });
     const complete = ({ recorded, reflected, dropped, compactions }: Ledger) =>
       recorded.length > 2 && reflected.length > 0 && dropped.length > 0 && compactions.length > 1;
-    for (let turn = 1; turn <= MAX_TURNS && !complete(ledgerOf(await world.pi.entries())); turn++) {
-      await takeTurn(world, turn);
+    for (let turn = 1; turn <= MAX_TURNS && !complete(ledgerOf(await host.pi.entries())); turn++) {
+      await takeTurn(host, turn);
     }
-    summary = ledgerOf(await world.pi.entries()).compactions.at(-1)?.summary ?? "";
-    chunks = world.model
+    summary = ledgerOf(await host.pi.entries()).compactions.at(-1)?.summary ?? "";
+    chunks = host.model
       .by("observer")
       .flatMap(({ body }) => (freshToolResults(body).length > 0 ? [] : [body]));
-    await world.pi.prompt(RECALL_PROMPT);
-    await lanesAtRest(world.pi);
-    entries = await world.pi.entries();
+    await host.pi.prompt(RECALL_PROMPT);
+    await lanesAtRest(host.pi);
+    entries = await host.pi.entries();
     ledger = ledgerOf(entries);
   }, 60_000);
-  afterAll(() => world.close());
+  afterAll(() => host.close());
 
   it("records observations that cite source entries of the session", () => {
     expect(ledger.recorded.length).toBeGreaterThan(2);
@@ -143,9 +143,9 @@ describe("the main job in a real Pi", { timeout: 60_000 }, () => {
   });
 
   it("puts each worker's own system prompt on the wire, in every request", () => {
-    const agentPrompt = systemText(requestAt(world.model, "agent", 0));
+    const agentPrompt = systemText(requestAt(host.model, "agent", 0));
     const prompts = WORKERS.map((role) => {
-      const texts = new Set(world.model.by(role).map((request) => systemText(request.body)));
+      const texts = new Set(host.model.by(role).map((request) => systemText(request.body)));
       expect(texts.size, `${role} requests must all carry the same system prompt`).toBe(1);
       return [...texts][0] ?? "";
     });
@@ -159,8 +159,8 @@ describe("the main job in a real Pi", { timeout: 60_000 }, () => {
   it("never shows Pi's system prompt entry to the observer", () => {
     const systemIds = entries.filter((entry) => messageOf(entry)?.role === "system").map(({ id }) => id);
     expect(systemIds).not.toHaveLength(0);
-    const agentPrompt = systemText(requestAt(world.model, "agent", 0));
-    for (const { body } of world.model.by("observer")) {
+    const agentPrompt = systemText(requestAt(host.model, "agent", 0));
+    for (const { body } of host.model.by("observer")) {
       const shown = chunkBlocks(body).map((block) => block.entryId);
       expect(shown).not.toHaveLength(0);
       for (const id of systemIds) expect(shown).not.toContain(id);
@@ -180,7 +180,7 @@ describe("the main job in a real Pi", { timeout: 60_000 }, () => {
 
   it("compacts by itself, without a model, in the folded format", () => {
     expect(ledger.compactions.length).toBeGreaterThan(1);
-    expect(world.model.by("summariser")).toHaveLength(0);
+    expect(host.model.by("summariser")).toHaveLength(0);
     for (const { details, fromHook, summary: text } of ledger.compactions) {
       expect(fromHook).toBe(true);
       expect(details).toMatchObject({ type: FOLDED, version: 1, fullFold: expect.any(Boolean) });
@@ -191,7 +191,7 @@ describe("the main job in a real Pi", { timeout: 60_000 }, () => {
   });
 
   it("replaces the cut conversation by memory in what the agent sees", () => {
-    const asking = requestAt(world.model, "agent", -2);
+    const asking = requestAt(host.model, "agent", -2);
     expect(lastUserText(asking)).toBe(RECALL_PROMPT);
     expect(userText(asking)).toContain(summary);
     expect(JSON.stringify(asking.messages).includes("(note 1.1)"), "the first answer is still shown").toBe(
@@ -228,25 +228,25 @@ describe("the main job in a real Pi", { timeout: 60_000 }, () => {
   });
 
   it("continues the clocks where they were when the session is resumed", async () => {
-    const before = clocks((await world.pi.command("/om:status")).join("\n"));
+    const before = clocks((await host.pi.command("/om:status")).join("\n"));
     expect(before.length).toBeGreaterThanOrEqual(3);
-    const session = await world.pi.sessionFile();
-    const asked = world.model.by("observer").length;
-    expect(await world.pi.stop()).toEqual({ code: 0, signal: null });
+    const session = await host.pi.sessionFile();
+    const asked = host.model.by("observer").length;
+    expect(await host.pi.stop()).toEqual({ code: 0, signal: null });
 
-    await world.restart({ session });
-    expect(await world.pi.sessionFile()).toBe(session);
-    expect(clocks((await world.pi.command("/om:status")).join("\n"))).toEqual(before);
+    await host.restart({ session });
+    expect(await host.pi.sessionFile()).toBe(session);
+    expect(clocks((await host.pi.command("/om:status")).join("\n"))).toEqual(before);
 
     const batches = ledger.recorded.length;
     let turn = MAX_TURNS;
-    const recordedMore = async () => ledgerOf(await world.pi.entries()).recorded.length > batches;
-    while (!(await recordedMore()) && turn < MAX_TURNS + 5) await takeTurn(world, ++turn);
+    const recordedMore = async () => ledgerOf(await host.pi.entries()).recorded.length > batches;
+    while (!(await recordedMore()) && turn < MAX_TURNS + 5) await takeTurn(host, ++turn);
     expect(await recordedMore()).toBe(true);
 
-    const resumed = ledgerOf(await world.pi.entries());
-    const firstChunk = chunkBlocks(requestAt(world.model, "observer", asked));
-    const order = (await world.pi.entries()).map((entry) => entry.id);
+    const resumed = ledgerOf(await host.pi.entries());
+    const firstChunk = chunkBlocks(requestAt(host.model, "observer", asked));
+    const order = (await host.pi.entries()).map((entry) => entry.id);
     const covered = order.indexOf(ledger.recorded.at(-1)?.coversUpToId ?? "");
     expect(covered).toBeGreaterThan(0);
     for (const { entryId } of firstChunk) expect(order.indexOf(entryId)).toBeGreaterThan(covered);
@@ -255,8 +255,8 @@ describe("the main job in a real Pi", { timeout: 60_000 }, () => {
   });
 
   it("made no error that Pi or an extension reported", () => {
-    expect(world.pi.events.filter((record) => record.type === "extension_error")).toEqual([]);
-    expect(world.pi.stderr).toBe("");
-    expect(world.model.scriptErrors).toEqual([]);
+    expect(host.pi.events.filter((record) => record.type === "extension_error")).toEqual([]);
+    expect(host.pi.stderr).toBe("");
+    expect(host.model.scriptErrors).toEqual([]);
   });
 });

@@ -7,9 +7,9 @@ import {
   lanesAtRest,
   NEVER,
   onlyObserver,
-  openWorld,
+  openHost,
+  type PiHost,
   prose,
-  type World,
   waitFor,
   withPi,
 } from "./harness.ts";
@@ -17,20 +17,20 @@ import {
 const agent = (_request: unknown, nth: number) => ({ text: prose(700, nth) });
 
 describe("the commands through RPC", { timeout: 30_000 }, () => {
-  let world: World;
+  let host: PiHost;
 
   beforeAll(async () => {
-    world = await openWorld({ memory: { ...onlyObserver(600), debugLog: true }, script: { agent } });
+    host = await openHost({ memory: { ...onlyObserver(600), debugLog: true }, script: { agent } });
   }, 30_000);
-  afterAll(() => world.close());
+  afterAll(() => host.close());
 
   const observed = async () =>
-    customEntries<ObservationsRecorded>(await world.pi.entries(), OBSERVATIONS_RECORDED).flatMap(
+    customEntries<ObservationsRecorded>(await host.pi.entries(), OBSERVATIONS_RECORDED).flatMap(
       ({ data }) => data.observations,
     );
 
   it("are listed with a description each", async () => {
-    const { commands } = (await world.pi.send("get_commands")) as {
+    const { commands } = (await host.pi.send("get_commands")) as {
       commands: { name: string; description?: string }[];
     };
     for (const name of ["om:status", "om:view"]) {
@@ -40,64 +40,64 @@ describe("the commands through RPC", { timeout: 30_000 }, () => {
 
   it("answer in a session that has no memory yet", async () => {
     for (const command of ["/om:status", "/om:view", "/om:view full"]) {
-      expect((await world.pi.command(command)).join("\n")).toMatch(/\w/);
+      expect((await host.pi.command(command)).join("\n")).toMatch(/\w/);
     }
   });
 
   it("show what was observed: in full memory at once, in visible memory only after a compaction", async () => {
-    await world.pi.prompt("The ferry in bay 4 must never leave before 4:30.");
+    await host.pi.prompt("The ferry in bay 4 must never leave before 4:30.");
     await waitFor(async () => (await observed()).length > 0, "the observer to record");
     const ids = (await observed()).map(({ id }) => id);
-    const full = (await world.pi.command("/om:view full")).join("\n");
-    const visible = (await world.pi.command("/om:view")).join("\n");
+    const full = (await host.pi.command("/om:view full")).join("\n");
+    const visible = (await host.pi.command("/om:view")).join("\n");
     for (const id of ids) {
       expect(full).toContain(`[${id}]`);
       expect(visible).not.toContain(id);
     }
 
     for (const bay of [5, 6, 7]) {
-      await world.pi.prompt(`And the one in bay ${bay}?`);
-      await lanesAtRest(world.pi);
+      await host.pi.prompt(`And the one in bay ${bay}?`);
+      await lanesAtRest(host.pi);
     }
-    await world.pi.compact();
-    const compacted = (await world.pi.command("/om:view")).join("\n");
+    await host.pi.compact();
+    const compacted = (await host.pi.command("/om:view")).join("\n");
     for (const id of ids) expect(compacted).toContain(`[${id}]`);
   });
 
   it("tell in status how each lane stands", async () => {
-    const status = (await world.pi.command("/om:status")).join("\n");
+    const status = (await host.pi.command("/om:status")).join("\n");
     for (const word of [/observ/i, /reflect/i, /compact/i, /\b600\b/]) expect(status).toMatch(word);
   });
 
   it("make no error", () => {
-    expect(world.pi.events.filter((record) => record.type === "extension_error")).toEqual([]);
-    expect(world.pi.events.filter((record) => record.type === "stray_output")).toEqual([]);
-    expect(world.pi.stderr).toBe("");
+    expect(host.pi.events.filter((record) => record.type === "extension_error")).toEqual([]);
+    expect(host.pi.events.filter((record) => record.type === "stray_output")).toEqual([]);
+    expect(host.pi.stderr).toBe("");
   });
 
   it("run in print mode on the same session: the answer, and memory in words", async () => {
-    const session = await world.pi.sessionFile();
+    const session = await host.pi.sessionFile();
     const ids = (await observed()).map(({ id }) => id);
-    expect(await world.pi.stop()).toEqual({ code: 0, signal: null });
-    world.model.use({ agent: (request) => ({ text: `You asked: ${lastUserText(request)}` }) });
+    expect(await host.pi.stop()).toEqual({ code: 0, signal: null });
+    host.model.use({ agent: (request) => ({ text: `You asked: ${lastUserText(request)}` }) });
 
-    const answer = await runPi({ ...world.launch, session }, ["-p", "What is in bay 7?"]);
+    const answer = await runPi({ ...host.launch, session }, ["-p", "What is in bay 7?"]);
     expect(answer).toMatchObject({ code: 0, stdout: "You asked: What is in bay 7?\n", stderr: "" });
 
-    const view = await runPi({ ...world.launch, session }, ["-p", "/om:view full"]);
+    const view = await runPi({ ...host.launch, session }, ["-p", "/om:view full"]);
     expect(view.code).toBe(0);
     for (const id of ids) expect(view.stdout + view.stderr).toContain(`[${id}]`);
   });
 
   it("let a print run end at once while a worker still waits for its model", async () => {
-    world.model.use({ agent, observer: () => ({ kind: "hang" }) });
-    const run = await runPi(world.launch, ["-p", "Tell me about bay 9."], { timeoutMs: 20_000 });
+    host.model.use({ agent, observer: () => ({ kind: "hang" }) });
+    const run = await runPi(host.launch, ["-p", "Tell me about bay 9."], { timeoutMs: 20_000 });
     expect(run).toMatchObject({ code: 0, stderr: "" });
-    expect(world.model.requests.filter((request) => !request.answered && !request.aborted)).toEqual([]);
+    expect(host.model.requests.filter((request) => !request.answered && !request.aborted)).toEqual([]);
   });
 
   it("leave JSON mode's output a stream of records", async () => {
-    const json = await runPi(world.launch, ["--mode", "json", "What is in bay 8?"]);
+    const json = await runPi(host.launch, ["--mode", "json", "What is in bay 8?"]);
     expect(json).toMatchObject({ code: 0, stderr: "" });
     const types = json.stdout
       .trimEnd()

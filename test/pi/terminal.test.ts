@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Handler, type ScriptedModel, startScriptedModel } from "../../demo/model/scripted-model.ts";
 import { defaultObserver } from "../../demo/model/scripted-workers.ts";
@@ -33,12 +32,12 @@ async function open(memory: MemorySettings, observer: Handler = defaultObserver)
   };
 }
 
-/** A command with arguments: the first Enter takes the completion. */
+/** A command with arguments. Enter would take the completion that is offered for them, so it is sent away first. */
 async function run(terminal: PiTerminal, command: string): Promise<void> {
   terminal.type(command);
-  await terminal.shows(new RegExp(command));
+  await terminal.shows(new RegExp(`${command}[\\s\\S]*\\n→ `));
   terminal.press("Escape");
-  await sleep(300);
+  await terminal.shows(/^(?![\s\S]*\n→ )/);
   terminal.press("Enter");
 }
 
@@ -61,12 +60,12 @@ describe.skipIf(!HAS_TMUX)("in a real terminal", { timeout: 60_000 }, () => {
     terminal.press("Enter");
     const screen = await terminal.shows(/◦ Memory: \d observations? recorded \(.*to expand\)/);
     expect(screen).not.toMatch(/\[[0-9a-f]{12}\]/);
-    // Once is enough: no notice says the same again.
-    await sleep(500);
-    expect(terminal.screen().match(/Memory: \d observations? recorded/g)).toHaveLength(1);
     terminal.press("C-o");
     await terminal.shows(/\[[0-9a-f]{12}\]/);
     terminal.press("C-o");
+    const quiet = await terminal.shows(/^(?![\s\S]*\[[0-9a-f]{12}\])[\s\S]*to expand/);
+    // Once is enough: no notice says the same again.
+    expect(quiet.match(/Memory: \d observations? recorded/g)).toHaveLength(1);
   });
 
   it("runs a lane on request and tells how it went", async () => {

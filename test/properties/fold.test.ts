@@ -174,32 +174,32 @@ function naiveProjection(facts: EntryFact[]) {
     return at >= 0 && at < before ? at : -1;
   };
   const valid = facts.flatMap((fact, at) => {
-    const covers = fact.ledger ? place(fact.ledger.coversUpToId, at) : -1;
-    return fact.ledger && covers >= 0 ? [{ at, covers, ledger: fact.ledger }] : [];
+    const watermark = fact.ledger ? place(fact.ledger.coversUpToId, at) : -1;
+    return fact.ledger && watermark >= 0 ? [{ at, watermark, ledger: fact.ledger }] : [];
   });
   return (cut: number, foldedThrough: number) => {
     const dropped = new Set(
-      valid.flatMap(({ covers, ledger }) =>
-        ledger.type === "drops" && covers < foldedThrough ? ledger.observationIds : [],
+      valid.flatMap(({ watermark, ledger }) =>
+        ledger.type === "drops" && watermark < foldedThrough ? ledger.observationIds : [],
       ),
     );
     const seen = new Set<string>();
-    const observations = valid.flatMap(({ at, covers, ledger }) => {
+    const observations = valid.flatMap(({ at, watermark, ledger }) => {
       if (ledger.type !== "observations") return [];
       return ledger.records.filter((record) => {
         if (seen.has(record.id)) return false;
         seen.add(record.id);
         const sources = record.sources.map((id) => place(id, at)).filter((source) => source >= 0);
-        return (covers < cut || sources.some((source) => source < cut)) && !dropped.has(record.id);
+        return (watermark < cut || sources.some((source) => source < cut)) && !dropped.has(record.id);
       });
     });
     const seenReflections = new Set<string>();
-    const reflections = valid.flatMap(({ covers, ledger }) => {
+    const reflections = valid.flatMap(({ watermark, ledger }) => {
       if (ledger.type !== "reflections") return [];
       return ledger.records.filter((record) => {
         if (seenReflections.has(record.id)) return false;
         seenReflections.add(record.id);
-        return covers < foldedThrough;
+        return watermark < foldedThrough;
       });
     });
     return ids({ observations, reflections });

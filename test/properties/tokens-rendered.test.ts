@@ -1,16 +1,11 @@
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { describe, expect, it } from "vitest";
 import { observerPrompt } from "../../src/effects/workers/prompts/observer-prompt.ts";
-import {
-  memoryId,
-  type Observation,
-  type Reflection,
-  renderSources,
-  renderSummary,
-} from "../../src/index.ts";
+import { memoryId, type Observation, renderSources, renderSummary } from "../../src/index.ts";
 import { estimateTextTokens } from "../../src/reducers/entries/tokens.ts";
 import { oneLine } from "../../src/reducers/ledger/memory-id.ts";
 import { RELEVANCES } from "../../src/reducers/ledger/records.ts";
+import { observationOf, reflectionOf } from "../support/builders.ts";
 import { CODE, DATA, PROSE } from "../support/token-corpus.ts";
 
 const EMOJI = "Shipped it 🚀 and the tests pass ✅ but the build on Windows is red ❌ 😅\n".repeat(40);
@@ -28,18 +23,14 @@ describe.each(Object.entries(CORPUS))("the estimate of what is rendered of %s", 
     .split("\n")
     .map(oneLine)
     .filter((line) => line.length > 20);
-  const observations: Observation[] = lines.map((content, n) => ({
-    id: memoryId(content),
-    content,
-    timestamp: `2026-01-15 14:${String(n % 60).padStart(2, "0")}`,
-    relevance: RELEVANCES[n % RELEVANCES.length] ?? "low",
-    sourceEntryIds: [`e${n}`],
-    tokenCount: estimateTextTokens(content),
-  }));
-  const reflections: Reflection[] = observations.slice(0, 5).map(({ id, content, tokenCount }) => ({
-    ...{ id, content, tokenCount },
-    supportingObservationIds: [id],
-  }));
+  const observations: Observation[] = lines.map((content, n) =>
+    observationOf(content, {
+      timestamp: `2026-01-15 14:${String(n % 60).padStart(2, "0")}`,
+      relevance: RELEVANCES[n % RELEVANCES.length] ?? "low",
+      sourceEntryIds: [`e${n}`],
+    }),
+  );
+  const reflections = observations.slice(0, 5).map(({ id, content }) => reflectionOf(content, [id]));
   const summary = renderSummary({ observations, reflections });
   const entries = [text, ...lines].map((said, n) => ({
     type: "message",

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { RecordingLine } from "../../src/machines/recording/recording.ts";
+import { RECORDING_VERSION, type RecordingLine } from "../../src/machines/recording/recording.ts";
 import { parseRecordingLine } from "../../src/machines/recording/recording-line.ts";
 import type { ReplayStep } from "../../src/machines/recording/replay-step.ts";
 import { createRecordingSimulation } from "../../src/machines/what-if/simulated-recording.ts";
@@ -18,10 +18,16 @@ function linesOf(file: string): RecordingLine[] {
     .map(parseRecordingLine);
 }
 
-it("has recordings of the main job, a failing worker, tree navigation and a reload", () => {
-  for (const name of ["main-job", "failing-observer", "tree-navigation", "reload"]) {
+it("has recordings of the main job, a failing worker, tree navigation, a reload and an empty range", () => {
+  for (const name of ["main-job", "failing-observer", "tree-navigation", "reload", "empty-range"]) {
     expect(FILES).toContain(`${name}.ndjson`);
   }
+});
+
+it("has recordings of each version that is read", () => {
+  const texts = FILES.map((file) => readFileSync(join(import.meta.dirname, file), "utf8"));
+  const versions = texts.map((text) => JSON.parse(text.slice(0, text.indexOf("\n"))).recording);
+  expect([...new Set(versions)].sort()).toEqual([1, RECORDING_VERSION]);
 });
 
 describe.each(FILES)("%s", (file) => {

@@ -13,15 +13,9 @@ import {
   tokensThrough,
 } from "../../src/reducers/branch.ts";
 import type { EntryFact } from "../../src/reducers/entries/entry-fact.ts";
+import { fact } from "../support/builders.ts";
 
-const say = (id: string, tokens: number): EntryFact => ({ id, kind: "user", tokens, source: true });
-const note = (id: string): EntryFact => ({ id, kind: "other", tokens: 0 });
-const edit = (id: string, targetId: string, tokens: number | null): EntryFact => ({
-  id,
-  kind: "contextEdit",
-  tokens: 0,
-  edit: { targetId, tokens },
-});
+const { user: say, other: note, edit } = fact;
 
 const branchOf = (facts: EntryFact[]) => extendBranch(emptyBranch(), facts);
 

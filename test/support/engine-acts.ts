@@ -7,10 +7,10 @@ import {
   type RunResult,
   type Unstamped,
 } from "../../src/reducers/engine/events.ts";
-import { LANES, type LaneName, type Worker } from "../../src/reducers/engine/lane-names.ts";
-import type { EntryFact, LedgerFact } from "../../src/reducers/entries/entry-fact.ts";
+import { LANES, type LaneName } from "../../src/reducers/engine/lane-names.ts";
+import type { EntryFact } from "../../src/reducers/entries/entry-fact.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../src/reducers/settings.ts";
-import { finished } from "./schedule.ts";
+import { fact, finished, opened, stamped } from "./builders.ts";
 
 /** One thing that happens in a made-up session. Shares (0 to 1) choose among what there is when it happens. */
 export type Act =
@@ -115,12 +115,10 @@ export function actedSession(): ActedSession {
   let seq = 0;
   let entries = 0;
 
-  function stamp(event: Unstamped): EngineEvent {
-    return { v: 1, seq: ++seq, at: new Date(at).toISOString(), ...event } as EngineEvent;
-  }
+  const stamp = (event: Unstamped) => stamped(event, ++seq, at);
 
-  function append(fact: Omit<EntryFact, "id">): EngineEvent {
-    const entry = { id: `e${++entries}`, ...fact };
+  function append(next: (id: string) => EntryFact): EngineEvent {
+    const entry = next(`e${++entries}`);
     branch = [...branch, entry];
     parents.set(entry.id, branch);
     return stamp({ type: "branch.extended", entries: [entry] });
@@ -135,13 +133,17 @@ export function actedSession(): ActedSession {
     const coversUpToId = pick(sources, share)?.id ?? null;
     if (outcome !== "recorded") return [stamp(finished(runId, worker, outcome, coversUpToId))];
     // As the effect does: nothing is appended when the branch that was read has been left.
-    const covers = worker === "observer" ? coversUpToId : (branch.at(-1)?.id ?? null);
-    if (covers === null || !branch.some(({ id }) => id === covers)) {
+    const watermark = worker === "observer" ? coversUpToId : (branch.at(-1)?.id ?? null);
+    if (watermark === null || !branch.some(({ id }) => id === watermark)) {
       return [stamp(finished(runId, worker, "stale", coversUpToId))];
     }
-    const ledger = ledgerOf(worker, covers, (entries + 1).toString(16).padStart(12, "0"), tokens, branch);
+    const observed = branch.flatMap(({ ledger }) => (ledger?.type === "observations" ? ledger.records : []));
+    const records =
+      worker === "dropper"
+        ? observed.slice(0, 1).map(({ id }) => id)
+        : [`${(entries + 1).toString(16).padStart(12, "0")}:${tokens}`];
     return [
-      append({ kind: "ledger", tokens: 0, ledger }),
+      append((id) => fact.recorded(worker, id, watermark, ...records)),
       stamp(finished(runId, worker, "recorded", coversUpToId)),
     ];
   }
@@ -152,9 +154,8 @@ export function actedSession(): ActedSession {
         return [stamp({ type: "compaction.started", reason: "manual" })];
       case "finished": {
         const firstKeptEntryId = pick(branch, share)?.id ?? "";
-        const cut = { firstKeptEntryId, folded: true, fullFold: share > 0.5 };
         return [
-          append({ kind: "compaction", tokens: 0, compaction: cut }),
+          append((id) => fact.compaction(id, firstKeptEntryId, true, share > 0.5)),
           stamp({ type: "compaction.finished", folded: true }),
         ];
       }
@@ -180,7 +181,7 @@ export function actedSession(): ActedSession {
     eventsOf(act) {
       switch (act.do) {
         case "say":
-          return [append({ kind: act.by, tokens: act.tokens, source: true })];
+          return [append((id) => ({ ...fact.user(id, act.tokens), kind: act.by }))];
         case "start":
           return [stamp({ type: "agent.started" })];
         case "turn":
@@ -220,44 +221,11 @@ export function actedSession(): ActedSession {
             branch = [];
             parents.clear();
           }
-          return [
-            stamp({
-              type: "session.opened",
-              reason: "startup",
-              sessionId: `s${sessions.current}`,
-              settings,
-              branch: [...branch],
-            }),
-          ];
+          return [stamp(opened(branch, settings, { sessionId: `s${sessions.current}` }))];
       }
     },
   };
   return self;
-}
-
-function ledgerOf(
-  worker: Worker,
-  coversUpToId: string,
-  id: string,
-  tokens: number,
-  branch: readonly EntryFact[],
-): LedgerFact {
-  switch (worker) {
-    case "observer":
-      return {
-        type: "observations",
-        coversUpToId,
-        records: [{ id, tokens, relevance: "medium", sources: [coversUpToId], index: 0 }],
-      };
-    case "reflector":
-      return { type: "reflections", coversUpToId, records: [{ id, tokens, supports: [], index: 0 }] };
-    case "dropper": {
-      const recorded = branch.flatMap(({ ledger }) =>
-        ledger?.type === "observations" ? ledger.records.map((record) => record.id) : [],
-      );
-      return { type: "drops", coversUpToId, observationIds: recorded.slice(0, 1) };
-    }
-  }
 }
 
 function pick<T>(list: readonly T[], share: number): T | undefined {

@@ -3,12 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import type { Step } from "../../src/machines/engine.ts";
-import {
-  decisionOf,
-  encodeLine,
-  RECORDING_VERSION,
-  type RecordingLine,
-} from "../../src/machines/recording/recording.ts";
+import { decisionOf, encodeLine, type RecordingLine } from "../../src/machines/recording/recording.ts";
+import { HEADER } from "./builders.ts";
 
 /** Where the shortest failing sequences go, one file each. */
 export const REPORTS = join(tmpdir(), "pi-memory-lanes-reports");
@@ -48,15 +44,8 @@ export function trySequences<T>(
 export function saveRecording(name: string, steps: readonly Step[]): string {
   mkdirSync(REPORTS, { recursive: true });
   const file = join(REPORTS, `${name.replace(/\W+/g, "-")}.ndjson`);
-  const header = {
-    type: "header",
-    recording: RECORDING_VERSION,
-    version: "test",
-    pi: "none",
-    sessionId: "s0",
-  } as const;
   const lines: RecordingLine[] = steps.flatMap((step) => [step.event, decisionOf(step) ?? []].flat());
-  writeFileSync(file, [header, ...lines].map(encodeLine).join(""));
+  writeFileSync(file, [HEADER, ...lines].map(encodeLine).join(""));
   return file;
 }
 

@@ -92,12 +92,9 @@ export const settle: Happening = (session) => session.settle();
 
 /** The run in flight ends; a recorded one has read up to the tip, or up to the entry that is named. */
 export const runEnds =
-  (outcome: RunResult["outcome"], options: { tokens?: number; upTo?: string } = {}): Happening =>
+  (outcome: RunResult["outcome"], options: { tokens?: number; watermark?: string } = {}): Happening =>
   (session) =>
-    session.finish(outcome, {
-      ...(options.tokens !== undefined && { tokens: options.tokens }),
-      ...(options.upTo !== undefined && { covers: options.upTo }),
-    });
+    session.finish(outcome, options);
 
 /** Event time goes on, in milliseconds. */
 export const wait =

@@ -1,10 +1,12 @@
 import type { Command } from "../../src/machines/commands.ts";
 import { createEngine } from "../../src/machines/engine.ts";
-import { decisionOf, RECORDING_VERSION, type RecordingLine } from "../../src/machines/recording/recording.ts";
+import { decisionOf, type RecordingLine } from "../../src/machines/recording/recording.ts";
 import { noUsage } from "../../src/reducers/engine/engine-state.ts";
-import { type EngineEvent, EVENT_VERSION, type Unstamped } from "../../src/reducers/engine/events.ts";
+import type { Unstamped } from "../../src/reducers/engine/events.ts";
+import type { Worker } from "../../src/reducers/engine/lane-names.ts";
 import type { EntryFact } from "../../src/reducers/entries/entry-fact.ts";
-import { DEFAULT_SETTINGS, type Settings } from "../../src/reducers/settings.ts";
+import type { Settings } from "../../src/reducers/settings.ts";
+import { fact, finished, HEADER, opened, stamped } from "./builders.ts";
 
 export interface LargeRecordingOptions {
   /** How many events, at least; the session then ends with the turn that it is in. */
@@ -35,12 +37,7 @@ export function* largeRecording(options: LargeRecordingOptions): Generator<Recor
 
   function tell(event: Unstamped): RecordingLine[] {
     at += 400;
-    const step = engine.step({
-      v: EVENT_VERSION,
-      seq: ++seq,
-      at: new Date(at).toISOString(),
-      ...event,
-    } as EngineEvent);
+    const step = engine.step(stamped(event, ++seq, at));
     due.push(...step.commands);
     const decision = decisionOf(step);
     return decision ? [step.event, decision] : [step.event];
@@ -62,22 +59,14 @@ export function* largeRecording(options: LargeRecordingOptions): Generator<Recor
     for (const command of commands) {
       if (command.type === "requestCompaction") yield* compact();
       if (command.type !== "startRun") continue;
-      const covers = tip;
+      const watermark = tip;
       yield* tell({
         type: "branch.extended",
-        entries: [{ id: nextId(), kind: "ledger", tokens: 0, ledger: records(command.worker, covers) }],
+        entries: [fact.recorded(command.worker, nextId(), watermark, ...records(command.worker))],
       });
       yield* tell({
-        type: "run.finished",
-        runId: command.runId,
-        worker: command.worker,
-        outcome: "recorded",
-        coversUpToId: covers,
-        records: command.worker === "observer" ? OBSERVATIONS : 1,
-        rejected: 0,
-        requests: 2,
-        sourceTokens: 0,
-        durationMs: 400,
+        ...finished(command.runId, command.worker, "recorded", watermark),
+        ...{ records: command.worker === "observer" ? OBSERVATIONS : 1, requests: 2, durationMs: 400 },
         usage: { ...noUsage(), input: 5000, output: 300 },
       });
     }
@@ -90,50 +79,18 @@ export function* largeRecording(options: LargeRecordingOptions): Generator<Recor
       .padStart(8, "0");
     yield* tell({
       type: "branch.extended",
-      entries: [
-        {
-          id: nextId(),
-          kind: "compaction",
-          tokens: 0,
-          compaction: { firstKeptEntryId, folded: true, fullFold: false },
-        },
-      ],
+      entries: [fact.compaction(nextId(), firstKeptEntryId)],
     });
     yield* tell({ type: "compaction.finished", folded: true });
   }
 
-  function records(worker: "observer" | "reflector" | "dropper", coversUpToId: string): EntryFact["ledger"] {
-    const id = (n: number) => spreadId(entries * 8 + n);
-    if (worker === "dropper") return { type: "drops", coversUpToId, observationIds: [id(0)] };
-    if (worker === "reflector") {
-      return {
-        type: "reflections",
-        coversUpToId,
-        records: [{ id: id(0), tokens: 25, supports: [], index: 0 }],
-      };
-    }
-    return {
-      type: "observations",
-      coversUpToId,
-      records: Array.from({ length: OBSERVATIONS }, (_, index) => ({
-        id: id(index),
-        tokens: 20,
-        relevance: "medium" as const,
-        sources: [coversUpToId],
-        index,
-      })),
-    };
+  function records(worker: Worker): string[] {
+    const count = worker === "observer" ? OBSERVATIONS : 1;
+    return Array.from({ length: count }, (_, n) => `${spreadId(entries * 8 + n)}:20`);
   }
 
-  yield { type: "header", recording: RECORDING_VERSION, version: "0.0.0", pi: "0.0.0", sessionId: "large" };
-  yield* tell({
-    type: "session.opened",
-    reason: "startup",
-    sessionId: "large",
-    settings: { ...DEFAULT_SETTINGS, ...options.settings },
-    contextWindow: 200_000,
-    branch: [],
-  });
+  yield HEADER;
+  yield* tell(opened([], options.settings, { contextWindow: 200_000 }));
   while (seq < events) {
     yield* tell({ type: "agent.started" });
     const turns = 1 + Math.floor(random() * 2 * TURNS);

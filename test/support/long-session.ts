@@ -6,9 +6,9 @@ import type { Unstamped } from "../../src/reducers/engine/events.ts";
 import { observerChunk } from "../../src/reducers/engine/observer-chunk.ts";
 import { describeEntry } from "../../src/reducers/entries/describe-entry.ts";
 import type { EntryLike } from "../../src/reducers/entries/entry.ts";
-import { memoryId } from "../../src/reducers/ledger/memory-id.ts";
 import { DEFAULT_SETTINGS, observerChunkBudget } from "../../src/reducers/settings.ts";
 import { type Command, createEngine, type EngineEvent, stepsOf } from "../../src/replay.ts";
+import { observationOf, stamped } from "./builders.ts";
 import { proposedCut, sourcesInContext } from "./pi-oracle.ts";
 
 export interface LongSession {
@@ -70,7 +70,7 @@ export function simulate({
 
   function tell(event: Unstamped): void {
     seq++;
-    events$.next({ v: 1, seq, at: new Date(seq * 1000).toISOString(), ...event } as EngineEvent);
+    events$.next(stamped(event, seq, seq * 1000));
   }
 
   function append(fields: Record<string, unknown> & { type: string }): void {
@@ -129,11 +129,8 @@ export function simulate({
 
   function observed(coversUpToId: string) {
     const content = `Everything through ${coversUpToId} was noted.`;
-    const observation = {
-      ...{ id: memoryId(content), content, timestamp: "2026-01-15 12:00", relevance: "medium" },
-      ...{ sourceEntryIds: [coversUpToId], tokenCount: 60 },
-    };
-    const data = { observations: [observation], coversUpToId };
+    const noted = observationOf(content, { sourceEntryIds: [coversUpToId], tokenCount: 60 });
+    const data = { observations: [noted], coversUpToId };
     return { type: "custom", customType: "om.observations.recorded", data };
   }
 

@@ -1,5 +1,16 @@
 import type { EntryLike } from "../../src/reducers/entries/entry.ts";
-import { memoryId } from "../../src/reducers/ledger/memory-id.ts";
+import {
+  assistant,
+  call,
+  compaction,
+  entry,
+  folded,
+  observationOf,
+  observed,
+  text,
+  toolResult,
+  user,
+} from "./builders.ts";
 
 /** The first line of a session file of today's version. */
 export const SESSION_HEADER = {
@@ -21,8 +32,8 @@ export interface PlainSession {
   assistant(tokens?: number, options?: { calls?: string[]; stopReason?: string }): PlainSession;
   result(callId: string, tokens?: number): PlainSession;
   /** An observer's entry with one observation */
-  observed(covers: string): PlainSession;
-  compacted(firstKeptEntryId: string, options?: { folded?: boolean }): PlainSession;
+  observed(watermark: string): PlainSession;
+  compacted(firstKeptEntryId: string, options?: { isOurs?: boolean }): PlainSession;
   other(type: string): PlainSession;
 }
 
@@ -30,13 +41,13 @@ export function plainSession(): PlainSession {
   const entries: EntryLike[] = [];
   let at = Date.parse("2026-01-15T09:00:00.000Z");
 
-  function add(body: Record<string, unknown> & { type: string }): PlainSession {
+  function add(built: EntryLike): PlainSession {
     at += 1000;
     const parentId = entries.at(-1)?.id ?? null;
-    entries.push({ ...body, id: `e${entries.length + 1}`, parentId, timestamp: new Date(at).toISOString() });
+    entries.push({ ...built, id: `e${entries.length + 1}`, parentId, timestamp: new Date(at).toISOString() });
     return self;
   }
-  const text = (tokens: number) => [{ type: "text", text: "abcd".repeat(tokens) }];
+  const said = (tokens: number) => text("abcd".repeat(tokens));
   const self: PlainSession = {
     entries,
     get tip() {
@@ -46,46 +57,15 @@ export function plainSession(): PlainSession {
       at += seconds * 1000;
       return self;
     },
-    user: (tokens = 10) => add({ type: "message", message: { role: "user", content: text(tokens) } }),
-    assistant(tokens = 10, { calls = [], stopReason = "stop" } = {}) {
-      const toolCalls = calls.map((id) => ({ type: "toolCall", id, name: "read", arguments: {} }));
-      return add({
-        type: "message",
-        message: { role: "assistant", content: [...text(tokens), ...toolCalls], stopReason },
-      });
-    },
+    user: (tokens = 10) => add(user("", [said(tokens)])),
+    assistant: (tokens = 10, { calls = [], stopReason = "stop" } = {}) =>
+      add(assistant("", [said(tokens), ...calls.map((id) => call(id))], { stopReason })),
     result: (toolCallId, tokens = 10) =>
-      add({
-        type: "message",
-        message: { role: "toolResult", toolCallId, toolName: "read", content: text(tokens) },
-      }),
-    observed(coversUpToId) {
-      const content = `observed up to ${coversUpToId}`;
-      const observation = {
-        id: memoryId(content),
-        content,
-        timestamp: "2026-01-15 09:00",
-        relevance: "high",
-        sourceEntryIds: [coversUpToId],
-        tokenCount: 5,
-      };
-      return add({
-        type: "custom",
-        customType: "om.observations.recorded",
-        data: { observations: [observation], coversUpToId },
-      });
-    },
-    compacted(firstKeptEntryId, { folded = true } = {}) {
-      const details = { type: "om.folded", version: 1, fullFold: false, observations: [], reflections: [] };
-      return add({
-        type: "compaction",
-        summary: "s",
-        firstKeptEntryId,
-        tokensBefore: 1,
-        ...(folded && { details }),
-      });
-    },
-    other: (type) => add({ type }),
+      add(toolResult("", [said(tokens)], { toolCallId, toolName: "read" })),
+    observed: (watermark) => add(observed("", [observationOf(`observed up to ${watermark}`)], watermark)),
+    compacted: (firstKeptEntryId, { isOurs = true } = {}) =>
+      add(compaction("", firstKeptEntryId, isOurs ? folded() : undefined)),
+    other: (type) => add(entry("", type)),
   };
   return self;
 }

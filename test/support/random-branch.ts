@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import type { EntryLike } from "../../src/reducers/entries/entry.ts";
 import { memoryId } from "../../src/reducers/ledger/memory-id.ts";
+import { RELEVANCES } from "../../src/reducers/ledger/records.ts";
+import { folded, observationOf, reflectionOf } from "./builders.ts";
 
 /**
  * Random branches of real entries: conversation, tool calls, context edits, ledger entries with markers that are
@@ -100,14 +102,11 @@ function body(
       const observations = [0, 1].map((i) => {
         // A small space of contents, so that ids repeat.
         const content = `observation ${(piece.seed + i) % 40}`;
-        return {
-          id: memoryId(content),
-          content,
-          timestamp: "2026-01-15 12:00",
-          relevance: (["low", "medium", "high", "critical"] as const)[piece.seed % 4],
+        return observationOf(content, {
+          relevance: RELEVANCES[piece.seed % 4] ?? "low",
           sourceEntryIds: [pick(earlier, (piece.at * (i + 1)) / 2) ?? "nowhere"],
           tokenCount: 1 + (piece.size % 500),
-        };
+        });
       });
       observationIds.push(...observations.map(({ id }) => id));
       const records: unknown[] = piece.odd === 19 ? [{ id: "bad" }, ...observations] : observations;
@@ -115,14 +114,8 @@ function body(
     }
     case "reflections": {
       const content = `reflection ${piece.seed % 20}`;
-      const reflections = [
-        {
-          id: memoryId(content),
-          content,
-          supportingObservationIds: [pick(observationIds) ?? memoryId("none")],
-          tokenCount: 1 + (piece.size % 50),
-        },
-      ];
+      const made = reflectionOf(content, [pick(observationIds) ?? memoryId("none")]);
+      const reflections = [{ ...made, tokenCount: 1 + (piece.size % 50) }];
       return custom("om.reflections.recorded", { reflections, coversUpToId: marker });
     }
     case "drops":
@@ -145,13 +138,7 @@ function body(
         firstKeptEntryId: marker,
         tokensBefore: 1,
         fromHook: true,
-        details: {
-          type: "om.folded",
-          version: 1,
-          fullFold: piece.odd > 9,
-          observations: [],
-          reflections: [],
-        },
+        details: folded({ fullFold: piece.odd > 9 }),
       };
     default:
       return piece.odd > 9

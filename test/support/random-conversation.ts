@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { EntryLike } from "../../src/reducers/entries/entry.ts";
-import { memoryId } from "../../src/reducers/ledger/memory-id.ts";
+import { folded, observationOf, text } from "./builders.ts";
 import { proposedCut } from "./pi-oracle.ts";
 
 type Entry = EntryLike & Record<string, unknown>;
@@ -131,7 +131,7 @@ function add(entries: Entry[], { kind, sizes, calls, back, odd }: Piece): void {
     default: {
       const cut = proposedCut(entries, size);
       if (cut === undefined) break;
-      const details = { type: "om.folded", version: 1, fullFold: odd > 4, observations: [], reflections: [] };
+      const details = folded({ fullFold: odd > 4 });
       push({
         type: "compaction",
         summary: "s",
@@ -173,21 +173,12 @@ function observed(entries: readonly Entry[], coversUpToId: string, odd: number) 
   const sources = [coversUpToId, entries[Math.floor((odd / 10) * entries.length)]?.id ?? coversUpToId];
   const observations = sources.map((source, n) => {
     const content = `Entry ${source} said something (${entries.length}.${n}).`;
-    return {
-      id: memoryId(content),
-      content,
-      timestamp: "2026-01-15 12:00",
-      relevance: "medium",
-      sourceEntryIds: [source],
-      tokenCount: 12,
-    };
+    return observationOf(content, { sourceEntryIds: [source], tokenCount: 12 });
   });
   return { type: "custom", customType: "om.observations.recorded", data: { observations, coversUpToId } };
 }
 
-function block(size: number) {
-  return { type: "text", text: words(size) };
-}
+const block = (size: number) => text(words(size));
 
 function words(size: number): string {
   return "word ".repeat(Math.ceil(size / 5));

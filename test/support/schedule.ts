@@ -1,11 +1,10 @@
 import { type Observable, Subject } from "rxjs";
 import type { Command } from "../../src/machines/commands.ts";
 import { createEngine, type Engine, type Step } from "../../src/machines/engine.ts";
-import { noUsage } from "../../src/reducers/engine/engine-state.ts";
-import type { EngineEvent, RunResult, Unstamped } from "../../src/reducers/engine/events.ts";
-import type { Worker } from "../../src/reducers/engine/lane-names.ts";
-import { type EntryFact, EntryFactSchema, type LedgerFact } from "../../src/reducers/entries/entry-fact.ts";
-import { DEFAULT_SETTINGS, type Settings } from "../../src/reducers/settings.ts";
+import type { RunResult, Unstamped } from "../../src/reducers/engine/events.ts";
+import type { EntryFact } from "../../src/reducers/entries/entry-fact.ts";
+import type { Settings } from "../../src/reducers/settings.ts";
+import { fact, finished, opened, stamped } from "./builders.ts";
 
 /** An engine told events by hand, at a clock of its own: tests read "given these, when this, then that". */
 export interface Schedule {
@@ -22,7 +21,7 @@ export interface Schedule {
   turn(tokens?: number): Step;
   settle(): Step;
   /** Ends the run in flight; `recorded` appends a ledger entry first, as the effect does. */
-  finish(outcome: RunResult["outcome"], options?: { tokens?: number; covers?: string }): Step;
+  finish(outcome: RunResult["outcome"], options?: { tokens?: number; watermark?: string }): Step;
   /** A compaction that kept the entries from this id on. */
   compact(firstKeptEntryId: string): Step;
   /** The run ids that were started and not finished. */
@@ -45,19 +44,16 @@ export function schedule(settings: Partial<Settings> = {}, contextWindow?: numbe
 
   function tell(event: Unstamped): Step {
     seq++;
-    const step = engine.step({ v: 1, seq, at: new Date(at).toISOString(), ...event } as EngineEvent);
+    const step = engine.step(stamped(event, seq, at));
     steps.push(step);
     steps$.next(step);
     for (const command of step.commands) if (command.type === "startRun") inFlight.push(command);
     if (event.type === "run.finished") inFlight = inFlight.filter(({ runId }) => runId !== event.runId);
     return step;
   }
-  function extend(fact: Partial<EntryFact>): Step {
+  function extend(next: (id: string) => EntryFact): Step {
     tip = `e${++entries}`;
-    return tell({
-      type: "branch.extended",
-      entries: [EntryFactSchema.parse({ id: tip, kind: "other", tokens: 0, ...fact })],
-    });
+    return tell({ type: "branch.extended", entries: [next(tip)] });
   }
   const self: Schedule = {
     engine,
@@ -67,22 +63,22 @@ export function schedule(settings: Partial<Settings> = {}, contextWindow?: numbe
     wait: (ms) => {
       at += ms;
     },
-    say: (tokens) => extend({ kind: "user", tokens, source: true }),
+    say: (tokens) => extend((id) => fact.user(id, tokens)),
     turn(tokens = 0) {
       if (tokens > 0) self.say(tokens);
       return tell({ type: "turn.ended" });
     },
     settle: () => tell({ type: "agent.settled", aborted: false }),
-    finish(outcome, { tokens = 100, covers = tip } = {}) {
+    finish(outcome, { tokens = 100, watermark = tip } = {}) {
       const run = inFlight[0];
       if (!run) throw new Error("no run is in flight");
-      if (outcome === "recorded")
-        extend({ kind: "ledger", ledger: ledgerFact(run.worker, covers, entries, tokens) });
-      return tell(finished(run.runId, run.worker, outcome, covers));
+      const record = `${entries.toString(16).padStart(12, "0")}:${tokens}`;
+      if (outcome === "recorded") extend((id) => fact.recorded(run.worker, id, watermark, record));
+      return tell(finished(run.runId, run.worker, outcome, watermark));
     },
     compact(firstKeptEntryId) {
       tell({ type: "compaction.started", reason: "manual" });
-      extend({ kind: "compaction", compaction: { firstKeptEntryId, folded: true, fullFold: false } });
+      extend((id) => fact.compaction(id, firstKeptEntryId));
       return tell({ type: "compaction.finished", folded: true });
     },
     get inFlight() {
@@ -92,61 +88,6 @@ export function schedule(settings: Partial<Settings> = {}, contextWindow?: numbe
       return tip;
     },
   };
-  tell({
-    type: "session.opened",
-    reason: "startup",
-    sessionId: "test",
-    settings: { ...DEFAULT_SETTINGS, ...settings },
-    ...(contextWindow === undefined ? {} : { contextWindow }),
-    branch: [],
-  });
+  tell(opened([], settings, { sessionId: "test", ...(contextWindow !== undefined && { contextWindow }) }));
   return self;
-}
-
-/** A user message of so many source tokens, for the branches that a test makes up. */
-export function fact(id: string, tokens: number): EntryFact {
-  return { id, kind: "user", tokens, source: true };
-}
-
-/** A ledger entry, likewise. */
-export function ledgerEntry(id: string, ledger: LedgerFact): EntryFact {
-  return { id, kind: "ledger", tokens: 0, ledger };
-}
-
-export function finished(
-  runId: string,
-  worker: Worker,
-  outcome: RunResult["outcome"],
-  coversUpToId: string | null,
-): Unstamped {
-  return {
-    type: "run.finished",
-    runId,
-    worker,
-    outcome,
-    coversUpToId,
-    records: outcome === "recorded" ? 1 : 0,
-    rejected: 0,
-    requests: 1,
-    sourceTokens: 0,
-    durationMs: 1,
-    usage: noUsage(),
-    ...(outcome === "failed" ? { failure: { kind: "other", message: "test" } } : {}),
-  };
-}
-
-function ledgerFact(worker: Worker, coversUpToId: string, n: number, tokens: number): EntryFact["ledger"] {
-  const id = n.toString(16).padStart(12, "0");
-  switch (worker) {
-    case "observer":
-      return {
-        type: "observations",
-        coversUpToId,
-        records: [{ id, tokens, relevance: "medium", sources: [coversUpToId], index: 0 }],
-      };
-    case "reflector":
-      return { type: "reflections", coversUpToId, records: [{ id, tokens, supports: [], index: 0 }] };
-    case "dropper":
-      return { type: "drops", coversUpToId, observationIds: [id] };
-  }
 }

@@ -1,42 +1,37 @@
 import type { ZodType } from "zod";
 import { EngineEventSchema, EVENT_VERSION } from "../../reducers/engine/events.ts";
+import { fieldsOf } from "../../reducers/entries/entry.ts";
 import { KeyframeSchema } from "../keyframe.ts";
 import { DecisionSchema, HeaderSchema, RECORDING_VERSION, type RecordingLine } from "./recording.ts";
+import { upcast } from "./upcast.ts";
 
 /** A line that is not a line of a recording; the message says what is wrong with it. */
 export class RecordingLineError extends Error {
   override name = "RecordingLineError";
 }
 
-/** What older recordings call what has another name now. */
-const OLD_NAMES: Readonly<Record<string, string>> = {
-  throughId: "coversUpToId",
-  emptyThroughId: "emptyUpToId",
-  coverageAtStart: "watermarkAtStart",
-};
-const OLD_NAME = new RegExp(`"(${Object.keys(OLD_NAMES).join("|")})":`, "g");
-
 /** Reads one line of a recording, of this version or an older one. Throws `RecordingLineError` for anything else. */
 export function parseRecordingLine(text: string): RecordingLine {
-  const value = parseJson(text.replace(OLD_NAME, (_, name: string) => `"${OLD_NAMES[name]}":`));
-  if (typeof value !== "object" || value === null || !("type" in value)) {
+  const json = parseJson(text);
+  if (typeof json !== "object" || json === null || !("type" in json)) {
     throw new RecordingLineError("it is not an event");
   }
-  if ("recording" in value && value.recording !== RECORDING_VERSION) {
-    throw new RecordingLineError(
-      `its format is version ${value.recording}, and this program reads ${RECORDING_VERSION}`,
-    );
-  }
-  if ("v" in value && value.v !== EVENT_VERSION) {
-    throw new RecordingLineError(
-      `its event is of version ${value.v}, and this program reads ${EVENT_VERSION}`,
-    );
-  }
+  const value = upcast(fieldsOf(json));
+  if ("recording" in value) refuseOther("its format is", value.recording, RECORDING_VERSION);
+  if ("v" in value) refuseOther("its event is of", value.v, EVENT_VERSION);
   const parsed = schemaFor(value.type).safeParse(value);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const where = issue?.path.join(".") || String(value.type);
   throw new RecordingLineError(`${where}: ${issue?.message ?? "not as it should be"}`);
+}
+
+function refuseOther(what: string, version: unknown, current: number): void {
+  if (version === current) return;
+  const advice = typeof version === "number" && version > current ? "; install a newer one" : "";
+  throw new RecordingLineError(
+    `${what} version ${version}, and this pi-memory-lanes reads 1 to ${current}${advice}`,
+  );
 }
 
 function parseJson(text: string): unknown {

@@ -10,7 +10,7 @@ import { KeyframeSchema } from "../keyframe.ts";
  * A recording is NDJSON: a header, then the events, each followed by what the live engine made of it when it made
  * anything of it. It holds no conversation text. A keyframe after the header lets a recording start anywhere.
  */
-export const RECORDING_VERSION = 1;
+export const RECORDING_VERSION = 2;
 
 export const HeaderSchema = z.object({
   type: z.literal("header"),

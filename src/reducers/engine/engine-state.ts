@@ -92,15 +92,12 @@ export function evolve(state: EngineState, event: EngineEvent): EngineState {
 }
 
 /** The part of a state that `session.opened` alone does not tell. */
-export type Resumed = Pick<EngineState, "agentIdle" | "workers" | "compactionFailure"> & {
-  /** Older keyframes do not say. */
-  readonly emptyRange?: EmptyRange | null | undefined;
-};
+export type Resumed = Pick<EngineState, "agentIdle" | "workers" | "compactionFailure" | "emptyRange">;
 
 /** The state with what a keyframe adds to its `session.opened`. */
 export function restored(
   state: EngineState,
-  { agentIdle, workers, compactionFailure, emptyRange = null }: Resumed,
+  { agentIdle, workers, compactionFailure, emptyRange }: Resumed,
 ): EngineState {
   return { ...state, agentIdle, workers, compactionFailure, emptyRange };
 }

@@ -4,7 +4,7 @@ import { SettingsSchema } from "../settings.ts";
 import { LaneNameSchema, WorkerSchema } from "./lane-names.ts";
 
 /** Version of the event format. A reader refuses what it does not know rather than guess. */
-export const EVENT_VERSION = 1;
+export const EVENT_VERSION = 2;
 
 const stamp = {
   v: z.literal(EVENT_VERSION),

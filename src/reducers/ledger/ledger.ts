@@ -6,7 +6,7 @@ import type { Relevance } from "./records.ts";
 enableMapSet();
 
 /** Where a memory record is written: its text stays in the session entry at position `entry`, item `index`. */
-interface Written {
+export interface Written {
   readonly id: string;
   readonly entry: number;
   readonly index: number;

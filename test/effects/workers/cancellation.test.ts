@@ -9,7 +9,7 @@ import { workerRuns } from "../../../src/effects/workers/runs.ts";
 import { createEngine } from "../../../src/machines/engine.ts";
 import type { EngineEvent, Unstamped } from "../../../src/reducers/engine/events.ts";
 import { DEFAULT_SETTINGS } from "../../../src/reducers/settings.ts";
-import { fact } from "../../support/schedule.ts";
+import { fact, opened, user } from "../../support/builders.ts";
 
 /** A session whose observer's request hangs; nothing ends it but `abortRun`, since `closed$` stays silent. */
 function hanging() {
@@ -33,13 +33,7 @@ function hanging() {
   } as ModelAccess["model"];
   const session: Partial<LiveSession> = {
     state: () => engine.state,
-    lookup: (id) => ({
-      type: "message",
-      id,
-      parentId: null,
-      timestamp: "2026-01-15T09:00:00.000Z",
-      message: { role: "user", content: "word ".repeat(20), timestamp: 0 },
-    }),
+    lookup: (id) => user(id, "word ".repeat(20)),
     sync() {},
     append,
     workerModel: () => ({ access: { model, stream } }),
@@ -55,13 +49,7 @@ function hanging() {
       throw error;
     },
   });
-  piEvents$.next({
-    type: "session.opened",
-    reason: "startup",
-    sessionId: "s",
-    settings: { ...DEFAULT_SETTINGS, observeAfterTokens: 10 },
-    branch: [fact("e1", 20)],
-  });
+  piEvents$.next(opened([fact.user("e1", 20)], { observeAfterTokens: 10 }));
   piEvents$.next({ type: "turn.ended" });
   const results = () => events.filter(({ type }) => type === "run.finished");
   const abort = () => piEvents$.next({ type: "session.closed", reason: "new" });

@@ -2,9 +2,6 @@ import type { Api, Model } from "@earendil-works/pi-ai";
 import { normalizeContext } from "@earendil-works/pi-ai";
 import { streamSimple } from "@earendil-works/pi-ai/api/openai-completions";
 import type { ModelAccess, WorkerLimits } from "../../../src/effects/workers/model/request.ts";
-import { estimateTextTokens } from "../../../src/reducers/entries/tokens.ts";
-import { memoryId } from "../../../src/reducers/ledger/memory-id.ts";
-import type { Observation, Reflection, Relevance } from "../../../src/reducers/ledger/records.ts";
 
 export function modelAt(
   url: string,
@@ -42,26 +39,5 @@ export function limitsOf(changes: Partial<WorkerLimits> = {}): WorkerLimits {
     timeoutMs: 20_000,
     retryAfterMs: 1,
     ...changes,
-  };
-}
-
-export function observationOf(content: string, changes: Partial<Observation> = {}): Observation {
-  return {
-    id: memoryId(content),
-    content,
-    timestamp: "2026-01-15 14:30",
-    relevance: "medium" satisfies Relevance,
-    sourceEntryIds: ["e1"],
-    tokenCount: estimateTextTokens(content),
-    ...changes,
-  };
-}
-
-export function reflectionOf(content: string, supportingObservationIds: string[] = []): Reflection {
-  return {
-    id: memoryId(content),
-    content,
-    supportingObservationIds,
-    tokenCount: estimateTextTokens(content),
   };
 }

@@ -11,7 +11,8 @@ import { poolSlices, sliceByBudget } from "../../../src/effects/workers/pool-sli
 import { droppableLine } from "../../../src/effects/workers/prompts/dropper-prompt.ts";
 import { observationLine } from "../../../src/effects/workers/prompts/reflector-prompt.ts";
 import { estimateTextTokens } from "../../../src/reducers/entries/tokens.ts";
-import { accessTo, limitsOf, modelAt, observationOf } from "./model-access.ts";
+import { observationOf } from "../../support/builders.ts";
+import { accessTo, limitsOf, modelAt } from "./model-access.ts";
 
 describe("slices", () => {
   it("are all items in order, none empty, each within the budget unless it is one item", () => {

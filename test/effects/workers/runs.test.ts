@@ -5,9 +5,9 @@ import { recordingsDir } from "../../../src/host/pi/recording/session-recorder.t
 import { parseRecordingLine } from "../../../src/machines/recording/recording-line.ts";
 import { createReplay } from "../../../src/machines/recording/replay.ts";
 import { estimateTextTokens } from "../../../src/reducers/entries/tokens.ts";
+import { observationOf, observed } from "../../support/builders.ts";
 import { type FakePi, fakePi, ticks } from "../../support/fake-pi.ts";
 import type { FakeRequest } from "../../support/fake-request.ts";
-import { observationOf } from "./model-access.ts";
 
 const SETTINGS = {
   observeAfterTokens: 400,
@@ -363,11 +363,7 @@ describe("a model that takes less than Pi thinks", () => {
         sourceEntryIds: [said],
       }),
     );
-    pi.append({
-      type: "custom",
-      customType: "om.observations.recorded",
-      data: { observations, coversUpToId: said },
-    });
+    pi.append({ ...observed("", observations, said) });
     const refused: number[] = [];
     for (let recorded = 0; recorded < 5; ) {
       const next = pi.user(LONG);

@@ -20,7 +20,8 @@ import { REFLECTOR_SYSTEM_PROMPT } from "../../../src/effects/workers/prompts/re
 import { runReflector } from "../../../src/effects/workers/reflector.ts";
 import { estimateTextTokens } from "../../../src/reducers/entries/tokens.ts";
 import { memoryId } from "../../../src/reducers/ledger/memory-id.ts";
-import { accessTo, limitsOf, observationOf, reflectionOf } from "./model-access.ts";
+import { observationOf, reflectionOf } from "../../support/builders.ts";
+import { accessTo, limitsOf } from "./model-access.ts";
 
 let model: ScriptedModel;
 beforeEach(async () => {

@@ -16,11 +16,11 @@ import { createRecorder, type Recorder } from "../../../src/effects/recorder.ts"
 import type { Progress } from "../../../src/host/inspector/history/viewer-data.ts";
 import type { InspectSource } from "../../../src/host/inspector/sources/inspect-source.ts";
 import { openRecordingSource } from "../../../src/host/inspector/sources/recording-source.ts";
-import { RECORDING_VERSION } from "../../../src/machines/recording/recording.ts";
 import { parseRecordingLine } from "../../../src/machines/recording/recording-line.ts";
 import { createReplay } from "../../../src/machines/recording/replay.ts";
-import { type EngineEvent, EVENT_VERSION } from "../../../src/reducers/engine/events.ts";
+import type { EngineEvent } from "../../../src/reducers/engine/events.ts";
 import { waitFor } from "../../pi/harness.ts";
+import { HEADER, stamped } from "../../support/builders.ts";
 import { ROOT } from "../../support/run-cli.ts";
 import { type Schedule, schedule } from "../../support/schedule.ts";
 
@@ -155,10 +155,10 @@ describe("a recording that is still being written", () => {
 function record(s: Schedule, maxBytes: number): Recorder {
   const recorder = createRecorder({
     file,
-    header: { type: "header", recording: RECORDING_VERSION, version: "0.0.0", pi: "0.0.0", sessionId: "s" },
+    header: HEADER,
     maxBytes,
     onFailure: expect.unreachable,
-    keyframe: ({ seq, at }) => [s.engine.keyframe(), { ...openingOf(s), v: EVENT_VERSION, seq, at }],
+    keyframe: ({ seq, at }) => [s.engine.keyframe(), stamped(openingOf(s), seq, at)],
   });
   for (const step of s.steps) recorder.take(step);
   s.steps$.subscribe((step) => recorder.take(step));

@@ -1,40 +1,40 @@
 import { createWebSocketReceiver, type StatelyInspectionEvent } from "@statelyai/inspect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { LANES } from "../../../src/reducers/engine/lane-names.ts";
-import { lanesAtRest, openWorld, prose, SMALL, type World, waitFor } from "../../pi/harness.ts";
+import { lanesAtRest, openHost, type PiHost, prose, SMALL, waitFor } from "../../pi/harness.ts";
 
 const SECRET = "The ferry in bay 4 must never leave before 4:30.";
 
 /** The addresses that `/om:inspect` tells. */
-async function inspect(world: World) {
-  const text = (await world.pi.command("/om:inspect")).join("\n");
+async function inspect(host: PiHost) {
+  const text = (await host.pi.command("/om:inspect")).join("\n");
   const [page = ""] = /http:\S+/.exec(text) ?? [];
   const [socket = ""] = /ws:\S+/.exec(text) ?? [];
   return { page, socket };
 }
 
 describe("/om:inspect in a live Pi", { timeout: 60_000 }, () => {
-  let world: World;
+  let host: PiHost;
   let addresses: { page: string; socket: string };
   const messages: StatelyInspectionEvent[] = [];
 
   beforeAll(async () => {
-    world = await openWorld({
+    host = await openHost({
       memory: SMALL,
       script: { agent: (_request, nth) => ({ text: prose(900, nth) }) },
     });
-    await world.pi.prompt(SECRET);
-    await lanesAtRest(world.pi);
-    addresses = await inspect(world);
+    await host.pi.prompt(SECRET);
+    await lanesAtRest(host.pi);
+    addresses = await inspect(host);
     createWebSocketReceiver({ server: addresses.socket }).subscribe((message) => messages.push(message));
     await waitFor(() => messages.length >= 8, "the actors and their snapshots");
     for (const turn of [1, 2, 3]) {
-      await world.pi.prompt(`Turn ${turn}. ${SECRET}`);
-      await lanesAtRest(world.pi);
+      await host.pi.prompt(`Turn ${turn}. ${SECRET}`);
+      await lanesAtRest(host.pi);
     }
     await waitFor(() => messages.length > 50, "messages of the turns");
   }, 60_000);
-  afterAll(() => world.close());
+  afterAll(() => host.close());
 
   it("tells a late receiver of every actor by name, with its machine, then its snapshot", () => {
     const actors = messages.slice(0, 4);
@@ -94,7 +94,7 @@ describe("/om:inspect in a live Pi", { timeout: 60_000 }, () => {
   });
 
   it("gives the same address to who asks again, and to the page what has happened since the session was opened", async () => {
-    expect(await inspect(world)).toEqual(addresses);
+    expect(await inspect(host)).toEqual(addresses);
     const url = new URL(addresses.page);
     const overview = await (await fetch(new URL(`/data/overview${url.search}`, url))).json();
     expect(overview).toMatchObject({ source: { kind: "live" }, hasMemory: true });
@@ -105,8 +105,8 @@ describe("/om:inspect in a live Pi", { timeout: 60_000 }, () => {
   });
 
   it("stops with the session", async () => {
-    await world.pi.command("/test:reload");
+    await host.pi.command("/test:reload");
     await expect(fetch(addresses.page)).rejects.toThrow();
-    expect(world.pi.events.filter((record) => record.type === "extension_error")).toEqual([]);
+    expect(host.pi.events.filter((record) => record.type === "extension_error")).toEqual([]);
   });
 });

@@ -11,24 +11,17 @@ import {
 } from "../../../src/host/pi/recording/session-recorder.ts";
 import { createEngine } from "../../../src/machines/engine.ts";
 import { parseRecordingLine } from "../../../src/machines/recording/recording-line.ts";
-import { type EngineEvent, EVENT_VERSION, type Unstamped } from "../../../src/reducers/engine/events.ts";
+import type { Unstamped } from "../../../src/reducers/engine/events.ts";
 import type { EntryLike } from "../../../src/reducers/entries/entry.ts";
-import { DEFAULT_SETTINGS } from "../../../src/reducers/settings.ts";
+import { opened, stamped, user } from "../../support/builders.ts";
 import { runReplay } from "../../support/run-replay.ts";
 
 /** A session manager as far as the recorder and the sync need one. */
 function session() {
   const entries: EntryLike[] = [];
   const say = (text: string) => {
-    const message = { role: "user", content: text };
     const parentId = entries.at(-1)?.id ?? null;
-    entries.push({
-      type: "message",
-      id: `e${entries.length + 1}`,
-      parentId,
-      timestamp: "",
-      message,
-    } as EntryLike);
+    entries.push({ ...user(`e${entries.length + 1}`, text), parentId });
   };
   return {
     say,
@@ -54,16 +47,9 @@ it("begins a rotated file where the engine stands, though Pi's session is furthe
   });
   let seq = 0;
   const tell = (event: Unstamped) => {
-    const at = new Date(Date.UTC(2026, 0, 15, 12, 0, seq)).toISOString();
-    recorder.take(engine.step({ v: EVENT_VERSION, seq: ++seq, at, ...event } as EngineEvent));
+    recorder.take(engine.step(stamped(event, ++seq, Date.UTC(2026, 0, 15, 12, 0, seq))));
   };
-  tell({
-    type: "session.opened",
-    reason: "startup",
-    sessionId: "s",
-    settings: DEFAULT_SETTINGS,
-    branch: describeBranch(source),
-  });
+  tell(opened(describeBranch(source)));
   for (let turn = 0; turn < 40; turn++) {
     const change = branchChange(source, engine.state.session);
     if (change.type === "extended") tell({ type: "branch.extended", entries: change.entries });

@@ -3,9 +3,10 @@ import { describe, expect, it } from "vitest";
 import { createStepHistory } from "../../../src/host/pi/recording/step-history.ts";
 import type { Step } from "../../../src/machines/engine.ts";
 import { evolve } from "../../../src/reducers/engine/engine-state.ts";
-import { fact, schedule } from "../../support/schedule.ts";
+import { fact } from "../../support/builders.ts";
+import { schedule } from "../../support/schedule.ts";
 
-const branch = (length: number) => Array.from({ length }, (_, index) => fact(`e${index + 1}`, 10));
+const branch = (length: number) => Array.from({ length }, (_, index) => fact.user(`e${index + 1}`, 10));
 
 /** What a history of these limits holds after each step of a session that talks, and moves in its tree. */
 function histories(moves: readonly number[], limits: { mostSteps?: number; mostEntries?: number }) {

@@ -1,4 +1,5 @@
 import { describe, it } from "vitest";
+import { fact } from "../../support/builders.ts";
 import {
   agentIsBusy,
   agentStarts,
@@ -20,7 +21,6 @@ import {
   turn,
   warns,
 } from "../../support/given.ts";
-import { fact } from "../../support/schedule.ts";
 
 const settings = { observeAfterTokens: 1_000_000, reflectAfterTokens: 1_000_000, compactAfterTokens: 1000 };
 /** The same with an observer that has something to read at 1,000 tokens. */
@@ -89,7 +89,7 @@ describe("compaction lane", () => {
     given(settings, turn(1000), settle, compactionFails)
       .when(moveTo())
       .then({ compaction: "idle" })
-      .when(moveTo(fact("e1", 1000)), settle)
+      .when(moveTo(fact.user("e1", 1000)), settle)
       .then({ commands: [] })
       .when(turn(1), settle)
       .then({ commands: [asksToCompact("compaction-2")] });
@@ -192,13 +192,13 @@ describe("compaction lane", () => {
   ] as const)("%s a tool batch (%s, gap %i)", (_rule, outcome, compactionGapMaxTokens, commands) => {
     const failed = outcome === "failed";
     const started = append(
-      fact("user", 500),
-      { ...fact("call", 300), kind: "assistant" },
-      { ...fact("first", 300), kind: "toolResult" },
+      fact.user("user", 500),
+      { ...fact.user("call", 300), kind: "assistant" },
+      { ...fact.user("first", 300), kind: "toolResult" },
     );
-    const goesOn = append({ ...fact("second", failed ? 1000 : 100), kind: "toolResult" });
+    const goesOn = append({ ...fact.user("second", failed ? 1000 : 100), kind: "toolResult" });
     given({ ...observing, compactAfterTokens: 1200, compactionGapMaxTokens })
-      .when(started, turn(), runEnds("recorded", { upTo: "first" }), goesOn, turn())
+      .when(started, turn(), runEnds("recorded", { watermark: "first" }), goesOn, turn())
       .then({})
       .when(...(failed ? [runEnds("failed")] : []))
       .then({ observer: failed ? "backingOff" : "idle" })

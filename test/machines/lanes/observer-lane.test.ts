@@ -1,4 +1,5 @@
 import { describe, it } from "vitest";
+import { fact, finished } from "../../support/builders.ts";
 import {
   aborts,
   agentStarts,
@@ -16,7 +17,6 @@ import {
   wait,
   warns,
 } from "../../support/given.ts";
-import { fact, finished } from "../../support/schedule.ts";
 
 const settings = { observeAfterTokens: 1000, reflectAfterTokens: 1_000_000, compactAfterTokens: 1_000_000 };
 const HOUR = 3_600_000;
@@ -46,7 +46,7 @@ describe("observer lane", () => {
 
   it("catches up: after a recorded run with a backlog it is due at once", () => {
     given(settings, turn(1000), turn(3000))
-      .when(runEnds("recorded", { upTo: "e1" }))
+      .when(runEnds("recorded", { watermark: "e1" }))
       .then({ observer: "due" })
       .when(turn())
       .then({ observer: "running" });
@@ -66,13 +66,13 @@ describe("observer lane", () => {
     given(settings, turn(1000), runEnds("recorded"), turn(1000))
       .when(runEnds("empty"))
       .then({ observer: "coolingDown" })
-      .when(moveTo(fact("e1", 1500)))
+      .when(moveTo(fact.user("e1", 1500)))
       .then({ observer: "due" });
   });
 
   it("waits no more than a threshold on a branch with less to observe", () => {
-    const leave = moveTo(fact("e1", 1100));
-    const empty = runEnds("empty", { upTo: "e1" });
+    const leave = moveTo(fact.user("e1", 1100));
+    const empty = runEnds("empty", { watermark: "e1" });
     given(settings, turn(1100), turn(4000), empty, turn(2000), empty)
       .when(leave)
       .then({ observer: "coolingDown" })
@@ -104,7 +104,7 @@ describe("observer lane", () => {
 
   it("keeps its delay when the branch goes below the threshold and comes back", () => {
     given(settings, say(400), turn(600), runEnds("failed"))
-      .when(moveTo(fact("e1", 400)))
+      .when(moveTo(fact.user("e1", 400)))
       .then({ observer: "idle" })
       .when(wait(29_999), turn(600))
       .then({ observer: "backingOff", commands: [] })

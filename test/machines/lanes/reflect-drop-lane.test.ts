@@ -88,7 +88,7 @@ describe("reflect/drop lane", () => {
 
   it("drops after a reflector that recorded, while the pool is over target", () => {
     given(settings, observedTwice())
-      .when(runEnds("recorded", { upTo: "e4" }))
+      .when(runEnds("recorded", { watermark: "e4" }))
       .then({
         reflectDrop: "running.dropping",
         commands: [tells("reflectDrop-1"), starts("dropper", { runId: "reflectDrop-2" })],

@@ -4,8 +4,9 @@ import type { Step } from "../../../src/machines/engine.ts";
 import { createEngine } from "../../../src/machines/engine.ts";
 import { explainLane, whyLane } from "../../../src/machines/recording/explain.ts";
 import { LANES, type LaneName } from "../../../src/reducers/engine/lane-names.ts";
+import { fact, finished } from "../../support/builders.ts";
 import { type Act, actedSession, anyAct } from "../../support/engine-acts.ts";
-import { fact, finished, ledgerEntry, type Schedule, schedule } from "../../support/schedule.ts";
+import { type Schedule, schedule } from "../../support/schedule.ts";
 
 const settings = { observeAfterTokens: 1000, reflectAfterTokens: 2000, compactAfterTokens: 5000 };
 
@@ -65,7 +66,7 @@ describe("explaining any lane", () => {
   it("says that the next event will do it when proactive work was just put on", () => {
     const s = schedule({ ...settings, passive: true });
     s.say(1000);
-    const observed = ledgerEntry("o", { type: "observations", coversUpToId: s.tip, records: [] });
+    const observed = fact.observed("o", s.tip);
     s.say(5000);
     s.tell({ type: "branch.extended", entries: [observed] });
     s.tell({
@@ -73,7 +74,7 @@ describe("explaining any lane", () => {
       reason: "reload",
       sessionId: "test",
       settings: { ...s.engine.state.settings, passive: false },
-      branch: [fact("e1", 1000), fact("e2", 5000), observed],
+      branch: [fact.user("e1", 1000), fact.user("e2", 5000), observed],
     });
     expect(LANES.map((lane) => explain(s, lane))).toEqual([
       "observer is idle since #5: 5,000 of 1,000 tokens; due at the next event",
@@ -181,7 +182,7 @@ describe("explaining the observer", () => {
   it("idle after a failure, on a branch with less: that the delay stands", () => {
     const s = schedule(settings);
     s.turn(1200);
-    s.tell({ type: "branch.replaced", branch: [fact("other", 400)] });
+    s.tell({ type: "branch.replaced", branch: [fact.user("other", 400)] });
     s.tell(finished("observer-1", "observer", "failed", "other"));
     expect(explain(s, "observer")).toMatch(
       /^observer is idle .*; 1 failure \(other\); 600 more tokens make it due, but not within 30 s$/,
@@ -349,7 +350,7 @@ describe("explaining compaction", () => {
       s.tell({ type: "compaction.started", reason: "manual" });
       s.tell(failed);
     }
-    s.tell({ type: "branch.replaced", branch: [fact("other", 4900)] });
+    s.tell({ type: "branch.replaced", branch: [fact.user("other", 4900)] });
     // At 5,000 it would be the same again; a third failure asks for 625 tokens beyond it.
     expect(explain(s, "compaction")).toMatch(/; 3 failures in a row; 725 more tokens make it due$/);
     expect(s.say(724).snapshot.states.compaction).toBe("idle");

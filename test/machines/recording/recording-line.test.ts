@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseRecordingLine } from "../../../src/machines/recording/recording-line.ts";
-import { EngineEventSchema } from "../../../src/reducers/engine/events.ts";
+import { EngineEventSchema, type Unstamped } from "../../../src/reducers/engine/events.ts";
 import { ENTRY_KINDS } from "../../../src/reducers/entries/entry-fact.ts";
+import { stamped } from "../../support/builders.ts";
 import { largeRecording } from "../../support/large-recording.ts";
 
 const at = fc
@@ -29,7 +30,7 @@ const event = fc
       fc.record({ type: fc.constant("branch.extended"), entries: fc.array(fact, { maxLength: 4 }) }),
     ),
   })
-  .map(({ seq, at, body }) => ({ v: 1, seq, at, ...body }));
+  .map(({ seq, at, body }) => stamped(body as Unstamped, seq, at));
 
 describe("a line of a recording", () => {
   it("is what was written, for any event", () => {
@@ -41,7 +42,7 @@ describe("a line of a recording", () => {
   });
 
   it("is an event, or a line that cannot be read, wherever a byte of it is another, missing or there twice", () => {
-    const text = '{"v":1,"seq":10,"at":"2026-01-15T09:05:09.059Z","type":"agent.settled","aborted":false}';
+    const text = '{"v":2,"seq":10,"at":"2026-01-15T09:05:09.059Z","type":"agent.settled","aborted":false}';
     for (let place = 0; place < text.length; place++) {
       const [before, here, after] = [text.slice(0, place), text.charAt(place), text.slice(place + 1)];
       for (const by of ["", here + here, ...'059{-.,]}" \t\x7f', "é", "\0"]) {
@@ -53,22 +54,6 @@ describe("a line of a recording", () => {
         }
       }
     }
-  });
-
-  it("is read by the names that older recordings have", () => {
-    const at = "2026-01-15T09:00:00.000Z";
-    const command = { type: "startRun", runId: "observer-2", worker: "observer", failures: 0 };
-    const decision = { type: "decision", seq: 1, transitions: [] };
-    const old = JSON.stringify({ ...decision, commands: [{ ...command, emptyThroughId: "e1" }] });
-    expect(parseRecordingLine(old)).toEqual({ ...decision, commands: [{ ...command, emptyUpToId: "e1" }] });
-    const usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, cost: 0 };
-    const run = { runId: "observer-1", outcome: "empty", worker: "observer", records: 0, rejected: 0 };
-    const facts = { requests: 1, sourceTokens: 1, durationMs: 1, usage };
-    const finished = { v: 1, seq: 1, at, type: "run.finished", ...run, ...facts };
-    expect(parseRecordingLine(JSON.stringify({ ...finished, throughId: "e1" }))).toEqual({
-      ...finished,
-      coversUpToId: "e1",
-    });
   });
 
   it("comes back from what is written of a whole recording", () => {
@@ -84,14 +69,22 @@ describe("a line of a recording", () => {
     ['"type"', "not an event"],
     ["{", "not JSON"],
     [
-      '{"v":1,"seq":1,"at":"2026-01-15T09:00:00.000Z","type":"branch.extended","entries":[{"id":1}]}',
+      '{"v":2,"seq":1,"at":"2026-01-15T09:00:00.000Z","type":"branch.extended","entries":[{"id":1}]}',
       "entries.0.id: ",
     ],
-    ['{"type":"header","recording":2}', "version 2"],
-    ['{"v":9,"seq":1,"type":"turn.ended"}', "version 9"],
-    ['{"v":1,"seq":0,"at":"2026-01-15T09:00:00.000Z","type":"turn.ended"}', "seq"],
-    ['{"v":1,"seq":1,"at":"2026-02-30T09:00:00.000Z","type":"turn.ended"}', "at"],
-    ['{"v":1,"seq":1,"at":"2026-01-15T09:00:00.000Z","type":"turn.began"}', "type"],
+    ['{"type":"header","recording":3}', /its format is version 3, .* reads 1 to 2; install a newer one$/],
+    [
+      '{"v":3,"seq":1,"type":"turn.ended"}',
+      /its event is of version 3, .* reads 1 to 2; install a newer one$/,
+    ],
+    [
+      '{"v":0,"seq":1,"type":"turn.ended"}',
+      /its event is of version 0, and this pi-memory-lanes reads 1 to 2$/,
+    ],
+    ['{"v":"3","seq":1,"type":"turn.ended"}', /reads 1 to 2$/],
+    ['{"v":2,"seq":0,"at":"2026-01-15T09:00:00.000Z","type":"turn.ended"}', "seq"],
+    ['{"v":2,"seq":1,"at":"2026-02-30T09:00:00.000Z","type":"turn.ended"}', "at"],
+    ['{"v":2,"seq":1,"at":"2026-01-15T09:00:00.000Z","type":"turn.began"}', "type"],
   ])("says what is wrong with %s", (text, words) => {
     expect(() => parseRecordingLine(text)).toThrow(words);
     expect(() => parseRecordingLine(text)).toThrow(expect.objectContaining({ name: "RecordingLineError" }));

@@ -8,19 +8,15 @@ import {
   RecordingLineSchema,
 } from "../../../src/machines/recording/recording.ts";
 import { memoryId } from "../../../src/reducers/ledger/memory-id.ts";
+import { AT, fact, HEADER, stamped } from "../../support/builders.ts";
 import { schedule } from "../../support/schedule.ts";
 
-const STAMP = { v: 1, seq: 1, at: "2026-01-15T09:00:00.000Z" } as const;
-
-const failed = (kind: string, message: string): RecordingLine => ({
-  ...STAMP,
-  type: "compaction.failed",
-  failure: { kind, message },
-});
+const failed = (kind: string, message: string): RecordingLine =>
+  stamped({ type: "compaction.failed", failure: { kind, message } });
 
 describe("what is written of a line", () => {
   it("is one line of JSON", () => {
-    const line: RecordingLine = { ...STAMP, type: "turn.ended" };
+    const line: RecordingLine = stamped({ type: "turn.ended" });
     expect(encodeLine(line)).toBe(`${JSON.stringify(line)}\n`);
   });
 
@@ -57,11 +53,7 @@ describe("what is written of a line", () => {
   });
 
   it("keeps numbers and truth values", () => {
-    const line: RecordingLine = {
-      ...STAMP,
-      type: "branch.extended",
-      entries: [{ id: "e1", kind: "user", tokens: 12.5, source: true }],
-    };
+    const line = stamped({ type: "branch.extended", entries: [fact.user("e1", 12.5)] });
     expect(JSON.parse(encodeLine(line))).toEqual(line);
   });
 });
@@ -69,7 +61,7 @@ describe("what is written of a line", () => {
 describe("a decision", () => {
   const step = (decided: Partial<Step>) =>
     ({
-      event: { ...STAMP, type: "turn.ended" },
+      event: stamped({ type: "turn.ended" }),
       transitions: [],
       commands: [],
       ...decided,
@@ -88,10 +80,10 @@ describe("a decision", () => {
 describe("the schema of a line", () => {
   it("takes every kind of line, and nothing else", () => {
     const lines: RecordingLine[] = [
-      { type: "header", recording: 1, version: "1", pi: "1", sessionId: "s" },
+      HEADER,
       schedule().engine.keyframe(),
       { type: "decision", seq: 1, transitions: [], commands: [] },
-      { ...STAMP, type: "turn.ended" },
+      stamped({ type: "turn.ended" }),
     ];
     for (const line of lines) expect(RecordingLineSchema.parse(JSON.parse(encodeLine(line)))).toBeDefined();
     expect(RecordingLineSchema.safeParse({ type: "other" }).success).toBe(false);
@@ -99,7 +91,7 @@ describe("the schema of a line", () => {
 
   it("wants a keyframe's failures whole", () => {
     const keyframe = schedule().engine.keyframe();
-    const failure = { kind: "other", message: "", at: STAMP.at };
+    const failure = { kind: "other", message: "", at: AT };
     const withBoth = (of: unknown) => ({
       ...keyframe,
       compactionFailure: of,

@@ -3,16 +3,10 @@ import type { Step } from "../../../src/machines/engine.ts";
 import { decisionOf, type RecordingLine } from "../../../src/machines/recording/recording.ts";
 import { createReplay, type ReplayReport } from "../../../src/machines/recording/replay.ts";
 import type { EngineEventOf } from "../../../src/reducers/engine/events.ts";
+import { HEADER } from "../../support/builders.ts";
 import { runReplay } from "../../support/run-replay.ts";
 import { type Schedule, schedule } from "../../support/schedule.ts";
 
-const HEADER: RecordingLine = {
-  type: "header",
-  recording: 1,
-  version: "1.0.0",
-  pi: "1.6.0",
-  sessionId: "test",
-};
 const settings = { observeAfterTokens: 1000, reflectAfterTokens: 2000, compactAfterTokens: 5000 };
 
 /** What the recorder would have written of a schedule, from the step with this index on. */

@@ -5,11 +5,14 @@ import { createVerifier } from "../../../src/machines/recording/verify.ts";
 
 const ABORT = { type: "abortRun" as const, runId: "observer-1" };
 const MOVE = { lane: "observer" as const, from: "idle", to: "due" };
+
+import { stamped } from "../../support/builders.ts";
+
 const NOTHING = { transitions: [], commands: [] };
 
 /** What the replay did at an event, as far as a verifier looks. */
 function step(seq: number, decided: Partial<Pick<Step, "transitions" | "commands">> = {}) {
-  const event = { v: 1, seq, at: "2026-01-15T09:00:00.000Z", type: "turn.ended" };
+  const event = stamped({ type: "turn.ended" }, seq);
   return { number: seq, event, ...NOTHING, ...decided } as unknown as Step & { number: number };
 }
 

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { Step } from "../../../src/machines/engine.ts";
 import { createRecordedTimeline } from "../../../src/machines/what-if/simulated-recording.ts";
 import type { Request } from "../../../src/machines/what-if/simulation.ts";
-import type { EntryFact } from "../../../src/reducers/entries/entry-fact.ts";
-import { fact, finished, ledgerEntry, type Schedule, schedule } from "../../support/schedule.ts";
+import { fact, finished } from "../../support/builders.ts";
+import { type Schedule, schedule } from "../../support/schedule.ts";
 
 const settings = {
   observeAfterTokens: 1000,
@@ -25,10 +25,7 @@ function told({ steps }: Schedule, from = 0): string[] {
     });
 }
 
-const compaction: EntryFact = {
-  ...{ id: "c", kind: "compaction", tokens: 0 },
-  compaction: { firstKeptEntryId: "e1", folded: true, fullFold: false },
-};
+const compaction = fact.compaction("c", "e1");
 
 describe("the results in a recording", () => {
   it("are each run's end, with the entry that it appended while it was in flight", () => {
@@ -49,9 +46,9 @@ describe("the results in a recording", () => {
     const s = schedule({ ...settings, reflectAfterTokens: 1000 });
     s.say(100);
     const three = (n: number) => [
-      ledgerEntry(`o${n}`, { type: "observations", coversUpToId: s.tip, records: [] }),
-      ledgerEntry(`r${n}`, { type: "reflections", coversUpToId: s.tip, records: [] }),
-      ledgerEntry(`d${n}`, { type: "drops", coversUpToId: s.tip, observationIds: [] }),
+      fact.observed(`o${n}`, s.tip),
+      fact.reflected(`r${n}`, s.tip),
+      fact.dropped(`d${n}`, s.tip),
     ];
     s.tell({ type: "branch.extended", entries: three(1) });
     s.turn(2000);
@@ -68,7 +65,7 @@ describe("the results in a recording", () => {
     s.finish("recorded");
     s.turn();
     expect(s.inFlight.map(({ worker }) => worker)).toEqual(["reflector"]);
-    s.tell({ type: "branch.extended", entries: [...three(3), fact("x", 1)] });
+    s.tell({ type: "branch.extended", entries: [...three(3), fact.user("x", 1)] });
     expect(told(s).slice(-3)).toEqual(["ledger", "ledger of reflectDrop-1", "ledger+user"]);
   });
 
@@ -78,7 +75,7 @@ describe("the results in a recording", () => {
     s.settle();
     expect(s.engine.snapshot.states.compaction).toBe("requested");
     s.tell({ type: "compaction.started", reason: "threshold" });
-    s.tell({ type: "branch.extended", entries: [fact("x", 1), compaction] });
+    s.tell({ type: "branch.extended", entries: [fact.user("x", 1), compaction] });
     s.tell({ type: "compaction.finished", folded: true });
     expect(told(s, 4)).toEqual([
       "compaction.started of compaction-1",

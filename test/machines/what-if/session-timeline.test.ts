@@ -113,7 +113,7 @@ describe("the events of a plain session", () => {
       .assistant()
       .observed("e2")
       .compacted("e2")
-      .compacted("e2", { folded: false });
+      .compacted("e2", { isOurs: false });
     expect(told(session).slice(5)).toEqual([
       "ledger",
       "run.finished of e3",

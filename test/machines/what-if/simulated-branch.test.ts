@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { createBranchChanges } from "../../../src/machines/what-if/simulated-branch.ts";
 import type { EntryFact } from "../../../src/reducers/entries/entry-fact.ts";
-import { fact } from "../../support/schedule.ts";
+import { fact } from "../../support/builders.ts";
 
-const facts = (...ids: string[]): EntryFact[] => ids.map((id) => fact(id, 1));
+const facts = (...ids: string[]): EntryFact[] => ids.map((id) => fact.user(id, 1));
 const ids = (branch: readonly EntryFact[]) => branch.map(({ id }) => id).join(" ");
 
 describe("a simulation's branch", () => {
@@ -24,30 +24,30 @@ describe("a simulation's branch", () => {
   it("has modelled entries after the recorded ones of then, in their order", () => {
     const changes = createBranchChanges();
     changes.extend(facts("a"));
-    changes.insert(fact("m1", 0));
-    changes.insert(fact("m2", 0));
+    changes.insert(fact.user("m1", 0));
+    changes.insert(fact.user("m2", 0));
     changes.extend(facts("b"));
-    changes.insert(fact("m3", 0));
+    changes.insert(fact.user("m3", 0));
     changes.extend([]);
-    changes.insert(fact("m4", 0));
+    changes.insert(fact.user("m4", 0));
     expect(ids(changes.moveTo(facts("a", "b", "c")))).toBe("a m1 m2 b m3 m4 c");
   });
 
   it("leaves behind what was appended after the entry to which the session moves", () => {
     const changes = createBranchChanges();
     changes.extend(facts("a", "b"));
-    changes.insert(fact("m1", 0));
+    changes.insert(fact.user("m1", 0));
     expect(ids(changes.moveTo(facts("a", "b")))).toBe("a b");
     // From there it grows anew; on the way back all of it stands.
-    changes.insert(fact("m2", 0));
+    changes.insert(fact.user("m2", 0));
     expect(ids(changes.moveTo(facts("a")))).toBe("a");
-    changes.insert(fact("m3", 0));
+    changes.insert(fact.user("m3", 0));
     expect(ids(changes.moveTo(facts("a", "b", "c")))).toBe("a m3 b m1 m2 c");
   });
 
   it("has what came before the first recorded entry nowhere, as no branch tells where", () => {
     const changes = createBranchChanges();
-    changes.insert(fact("m1", 0));
+    changes.insert(fact.user("m1", 0));
     expect(ids(changes.moveTo(facts("a", "b")))).toBe("a b");
   });
 
@@ -55,7 +55,7 @@ describe("a simulation's branch", () => {
     const changes = createBranchChanges();
     changes.leaveOut(facts("a"));
     changes.moveTo(facts("a"));
-    changes.insert(fact("m1", 0));
+    changes.insert(fact.user("m1", 0));
     expect(ids(changes.moveTo(facts("a", "b")))).toBe("b");
   });
 });

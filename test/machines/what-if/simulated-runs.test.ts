@@ -4,7 +4,8 @@ import { DEFAULT_MODEL, type RunModel, type Workload } from "../../../src/machin
 import type { Worker } from "../../../src/reducers/engine/lane-names.ts";
 import type { EntryFact, LedgerFact } from "../../../src/reducers/entries/entry-fact.ts";
 import { isMemoryId } from "../../../src/reducers/ledger/records.ts";
-import { ledgerEntry, type Schedule, schedule } from "../../support/schedule.ts";
+import { fact } from "../../support/builders.ts";
+import { type Schedule, schedule } from "../../support/schedule.ts";
 
 const settings = { passive: true, observationsPoolTargetTokens: 100, observerChunkMaxTokens: 2000 };
 
@@ -30,7 +31,7 @@ function remembering(...relevances: ("low" | "medium" | "high")[]): Schedule {
     sources: [s.tip],
   }));
   const ledger: LedgerFact = { type: "observations", coversUpToId: s.tip, records };
-  s.tell({ type: "branch.extended", entries: [ledgerEntry("o", ledger)] });
+  s.tell({ type: "branch.extended", entries: [fact.ledger("o", ledger)] });
   return s;
 }
 
@@ -176,8 +177,7 @@ describe("a modelled reflector run", () => {
     const unobserved = schedule(settings);
     unobserved.say(1000);
     const dropped = remembering("high");
-    const ledger: LedgerFact = { type: "drops", coversUpToId: "e1", observationIds: ["000000000000"] };
-    dropped.tell({ type: "branch.extended", entries: [ledgerEntry("d", ledger)] });
+    dropped.tell({ type: "branch.extended", entries: [fact.dropped("d", "e1", "000000000000")] });
     for (const s of [unobserved, dropped]) {
       for (const worker of ["reflector", "dropper"] as const) {
         expect(make(start(worker), stateOf(s)).finished).toMatchObject({ coversUpToId: null, requests: 0 });

@@ -10,7 +10,8 @@ import { DEFAULT_MODEL } from "../../../src/machines/what-if/workload.ts";
 import type { Unstamped } from "../../../src/reducers/engine/events.ts";
 import type { EntryFact } from "../../../src/reducers/entries/entry-fact.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../../src/reducers/settings.ts";
-import { fact, finished, ledgerEntry, schedule } from "../../support/schedule.ts";
+import { fact, finished, opened, stamped } from "../../support/builders.ts";
+import { schedule } from "../../support/schedule.ts";
 
 const settings: Settings = {
   ...DEFAULT_SETTINGS,
@@ -33,15 +34,12 @@ function simulate(options: Partial<SimulationOptions> & { answers?: Answer["type
   let seq = 0;
   const steps: ReplayStep[] = [];
   const at = (seconds: number, event: Unstamped, resultOf?: string) => {
-    const stamped = { v: 1, seq: ++seq, at: new Date(START + seconds * 1000).toISOString(), ...event };
-    steps.push(
-      ...simulation.take({ event: stamped, ...(resultOf !== undefined && { resultOf }) } as TimelineItem),
-    );
+    const item: TimelineItem = { event: stamped(event, ++seq, START + seconds * 1000) };
+    steps.push(...simulation.take(resultOf === undefined ? item : { ...item, resultOf }));
   };
-  const open = (seconds = 0, branch: EntryFact[] = []) =>
-    at(seconds, { type: "session.opened", reason: "startup", sessionId: "s", settings, branch });
+  const open = (seconds = 0, branch: EntryFact[] = []) => at(seconds, opened(branch, settings));
   const say = (seconds: number, id: string, tokens: number) =>
-    at(seconds, { type: "branch.extended", entries: [fact(id, tokens)] });
+    at(seconds, { type: "branch.extended", entries: [fact.user(id, tokens)] });
   return { simulation, steps, at, open, say };
 }
 
@@ -126,7 +124,7 @@ describe("a simulation", () => {
       ...finished("observer-7", "observer", "recorded", "a"),
       durationMs: 0,
     } as Unstamped;
-    s.at(6, { type: "branch.extended", entries: [ledgerEntry("o", ledger)] }, "result");
+    s.at(6, { type: "branch.extended", entries: [fact.ledger("o", ledger)] }, "result");
     s.at(6, result, "result");
     expect(told(s).slice(3)).toEqual(["branch.extended @6", "observer-1 recorded @6"]);
     expect(s.steps.at(-1)?.event).toMatchObject({ runId: "observer-1", durationMs: 4000 });
@@ -154,25 +152,28 @@ describe("a simulation", () => {
     expect(told(s)).toEqual(["session.opened @0", "branch.extended @1", "branch.extended @3"]);
     s.at(4, {
       type: "branch.replaced",
-      branch: [fact("a", 100), { id: "o", kind: "ledger", tokens: 0 }, fact("c", 1)],
+      branch: [fact.user("a", 100), { id: "o", kind: "ledger", tokens: 0 }, fact.user("c", 1)],
     });
     expect(idsOf(s)).toBe("a c");
-    s.open(5, [fact("a", 100), { id: "o", kind: "ledger", tokens: 0 }]);
+    s.open(5, [fact.user("a", 100), { id: "o", kind: "ledger", tokens: 0 }]);
     expect(idsOf(s)).toBe("a");
   });
 
   it("has modelled entries on the branches that hold what came before them", () => {
     const s = running();
     s.say(20, "b", 10);
-    s.at(21, { type: "branch.replaced", branch: [fact("a", 1000), fact("b", 10), fact("c", 1)] });
+    s.at(21, {
+      type: "branch.replaced",
+      branch: [fact.user("a", 1000), fact.user("b", 10), fact.user("c", 1)],
+    });
     expect(idsOf(s)).toBe("a modelled-1 b c");
-    s.open(22, [fact("a", 1000), fact("b", 10)]);
+    s.open(22, [fact.user("a", 1000), fact.user("b", 10)]);
     expect(idsOf(s)).toBe("a modelled-1 b");
   });
 
   it("lets a modelled run end stale when its branch was left", () => {
     const s = running();
-    s.at(3, { type: "branch.replaced", branch: [fact("x", 10)] });
+    s.at(3, { type: "branch.replaced", branch: [fact.user("x", 10)] });
     s.say(20, "y", 10);
     expect(told(s).slice(-2)).toEqual(["~observer-1 stale @12", "branch.extended @20"]);
     expect(s.steps.at(-2)?.event).toMatchObject({ records: 0 });
@@ -189,14 +190,14 @@ describe("a simulation", () => {
   it("forgets what is under way when another engine begins, but goes on with that of a keyframe", () => {
     const s = running({ answers: "recorded" });
     s.simulation.open();
-    s.open(3, [fact("a", 1000)]);
+    s.open(3, [fact.user("a", 1000)]);
     s.at(4, finished("observer-1", "observer", "empty", "a"), "result");
     expect(told(s).at(-1)).toBe("session.opened @3");
 
     const live = schedule({ observeAfterTokens: 1000 });
     live.turn(1000);
     s.simulation.open(live.engine.keyframe());
-    s.open(5, [fact("a", 1000)]);
+    s.open(5, [fact.user("a", 1000)]);
     s.at(
       9,
       { ...finished("observer-1", "observer", "empty", "a"), durationMs: 0 } as Unstamped,

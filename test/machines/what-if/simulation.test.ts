@@ -12,17 +12,10 @@ import { createRunStatistics, DEFAULT_MODEL, type Workload } from "../../../src/
 import type { Worker } from "../../../src/reducers/engine/lane-names.ts";
 import { clocksOfSession } from "../../../src/reducers/session.ts";
 import type { Settings } from "../../../src/reducers/settings.ts";
+import { HEADER, stamped } from "../../support/builders.ts";
 import { type PlainSession, plainSession } from "../../support/plain-session.ts";
 import { runReplay } from "../../support/run-replay.ts";
 import { schedule } from "../../support/schedule.ts";
-
-const HEADER: RecordingLine = {
-  type: "header",
-  recording: 1,
-  version: "1.0.0",
-  pi: "1.6.0",
-  sessionId: "test",
-};
 
 /** Prompts of a thousand tokens each, half a minute apart. */
 function talk(prompts: number, session: PlainSession = plainSession()): PlainSession {
@@ -70,13 +63,13 @@ describe("a plain session", () => {
 
   it("answers a run with the ledger entry that the file has for it", () => {
     const session = talk(10);
-    const covers = session.tip;
-    session.wait(5).observed(covers);
+    const watermark = session.tip;
+    session.wait(5).observed(watermark);
     const { steps, counts } = replaySession(talk(3, session));
     expect(counts.observer).toEqual({ recorded: 1, modelled: 0, noTrace: 0 });
     expect(runsOf(steps)).toEqual(["observer recorded"]);
     const run = steps.find(({ event }) => event.type === "run.finished")?.event;
-    expect(run).toMatchObject({ runId: "observer-1", coversUpToId: covers, durationMs: 6000 });
+    expect(run).toMatchObject({ runId: "observer-1", coversUpToId: watermark, durationMs: 6000 });
   });
 
   it("with memory takes a run without a trace for one that found nothing", () => {
@@ -103,11 +96,11 @@ describe("a plain session", () => {
 
   it("takes the entry of the very worker that ran, and only one that its run can have made in time", () => {
     const settings = { observeAfterTokens: 10_000 };
-    const observedAfter = (seconds: number, covers: "tip" | "later") => {
+    const observedAfter = (seconds: number, upTo: "tip" | "later") => {
       const session = talk(10);
       const { tip } = session;
-      if (covers === "later") session.user(10);
-      session.wait(seconds).observed(covers === "tip" ? tip : session.tip);
+      if (upTo === "later") session.user(10);
+      session.wait(seconds).observed(upTo === "tip" ? tip : session.tip);
       return replaySession(talk(1, session), { patch: settings }).counts.observer;
     };
     const taken = { recorded: 1, modelled: 0, noTrace: 0 };
@@ -126,7 +119,7 @@ describe("a plain session", () => {
     const recorded = { recorded: 1, modelled: 0, noTrace: 0 };
     const modelled = { recorded: 0, modelled: 1, noTrace: 0 };
     expect(compactionIn(full().compacted(tip))).toEqual(recorded);
-    expect(compactionIn(full().compacted(tip, { folded: false }))).toEqual(recorded);
+    expect(compactionIn(full().compacted(tip, { isOurs: false }))).toEqual(recorded);
     expect(compactionIn(talk(1, full()).compacted(tip))).toEqual(modelled);
     // Due a prompt later than the file's compaction, which is left out then.
     expect(compactionIn(talk(1, full().compacted(tip)), { compactAfterTokens: 81_500 })).toEqual(modelled);
@@ -205,7 +198,7 @@ describe("a recording under other settings", () => {
     const seq = recorded.lines.filter(({ type }) => type !== "decision").length;
     const at =
       recorded.lines.map((line) => ("at" in line ? line.at : "")).findLast((time) => time !== "") ?? "";
-    const closed = { v: 1 as const, seq, at, type: "session.closed" as const, reason: "quit" };
+    const closed = stamped({ type: "session.closed", reason: "quit" }, seq, at);
     const slow = { ...recorded.model, observer: { ...DEFAULT_MODEL.observer, durationMs: 1e9 } };
     const { steps } = simulate(
       { lines: [...recorded.lines, closed], model: slow },

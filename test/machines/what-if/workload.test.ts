@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { createRunStatistics, DEFAULT_MODEL } from "../../../src/machines/what-if/workload.ts";
 import type { EngineEventOf, Usage } from "../../../src/reducers/engine/events.ts";
-import type { Worker } from "../../../src/reducers/engine/lane-names.ts";
-import type { LedgerFact } from "../../../src/reducers/entries/entry-fact.ts";
-import { finished, ledgerEntry, type Schedule, schedule } from "../../support/schedule.ts";
+import { fact, finished } from "../../support/builders.ts";
+import { type Schedule, schedule } from "../../support/schedule.ts";
 
 const settings = {
   observeAfterTokens: 1000,
@@ -19,33 +18,17 @@ type Finished = EngineEventOf<"run.finished">;
 function end(s: Schedule, outcome: Finished["outcome"], records: number, more: Partial<Finished> = {}): void {
   const run = s.inFlight[0];
   if (!run) throw new Error("no run is in flight");
-  const covers = s.tip;
+  const watermark = s.tip;
   if (records > 0) {
-    const ledger = ledgerOf(run.worker, covers, records, s.steps.length);
-    s.tell({
-      type: "branch.extended",
-      entries: [ledgerEntry(`l-${run.runId}`, ledger)],
-    });
+    // Of 50 tokens each
+    const written = Array.from({ length: records }, (_, i) =>
+      `${s.steps.length * 100 + i}`.padStart(12, "0"),
+    );
+    const entry = fact.recorded(run.worker, `l-${run.runId}`, watermark, ...written.map((id) => `${id}:50`));
+    s.tell({ type: "branch.extended", entries: [entry] });
   }
-  const result = finished(run.runId, run.worker, outcome, covers);
+  const result = finished(run.runId, run.worker, outcome, watermark);
   s.tell({ ...result, records, ...more } as typeof result);
-}
-
-/** Records of 50 tokens each */
-function ledgerOf(worker: Worker, coversUpToId: string, records: number, n: number): LedgerFact {
-  const ids = Array.from({ length: records }, (_, i) => (n * 100 + i).toString(16).padStart(12, "0"));
-  if (worker === "dropper") return { type: "drops", coversUpToId, observationIds: ids };
-  if (worker === "reflector")
-    return {
-      type: "reflections",
-      coversUpToId,
-      records: ids.map((id, index) => ({ id, tokens: 50, supports: [], index })),
-    };
-  return {
-    type: "observations",
-    coversUpToId,
-    records: ids.map((id, index) => ({ id, tokens: 50, relevance: "low", sources: [coversUpToId], index })),
-  };
 }
 
 function statisticsOf(s: Schedule) {

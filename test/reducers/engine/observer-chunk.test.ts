@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { type EngineState, evolve } from "../../../src/reducers/engine/engine-state.ts";
-import { type EngineEvent, EVENT_VERSION, type Unstamped } from "../../../src/reducers/engine/events.ts";
+import type { Unstamped } from "../../../src/reducers/engine/events.ts";
 import { observerChunk } from "../../../src/reducers/engine/observer-chunk.ts";
-import { fact, finished, type Schedule, schedule } from "../../support/schedule.ts";
+import { fact, finished, stamped } from "../../support/builders.ts";
+import { type Schedule, schedule } from "../../support/schedule.ts";
 
 /** Four entries of 100 tokens, of which the first is observed. */
 function session(): Schedule {
@@ -16,8 +17,7 @@ function session(): Schedule {
 const start = (state: EngineState, maxTokens: number, emptyUpToId: string | null = null) =>
   observerChunk(state, { failures: 0, emptyUpToId }, maxTokens).start;
 
-const stateAfter = (state: EngineState, event: Unstamped) =>
-  evolve(state, { v: EVENT_VERSION, seq: 99, at: "2026-01-15T09:00:00.000Z", ...event } as EngineEvent);
+const stateAfter = (state: EngineState, event: Unstamped) => evolve(state, stamped(event, 99));
 
 describe("the next observer run", () => {
   const { state } = session().engine;
@@ -66,6 +66,6 @@ describe("the next observer run", () => {
       finished("observer-2", "observer", "recorded", "e4"),
     ];
     for (const event of others) expect(stateAfter(state, event).emptyRange).toBeNull();
-    expect(stateAfter(state, { type: "branch.replaced", branch: [fact("a", 1)] }).emptyRange).toBeNull();
+    expect(stateAfter(state, { type: "branch.replaced", branch: [fact.user("a", 1)] }).emptyRange).toBeNull();
   });
 });

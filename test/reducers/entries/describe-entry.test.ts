@@ -10,17 +10,13 @@ import {
 import type { EntryLike, EntryLookup } from "../../../src/reducers/entries/entry.ts";
 import { ENTRY_KINDS, type EntryFact, EntryFactSchema } from "../../../src/reducers/entries/entry-fact.ts";
 import { memoryId } from "../../../src/reducers/ledger/memory-id.ts";
+import * as build from "../../support/builders.ts";
+import { dropped, observation, observed, reflected, reflection, text } from "../../support/builders.ts";
 
 const NOBODY: EntryLookup = () => undefined;
-const BASE = { id: "e1", parentId: null, timestamp: "2026-01-15T14:30:00.000Z" };
-
-function entry(type: string, fields: object = {}): EntryLike {
-  return { ...BASE, type, ...fields };
-}
-
-function message(role: string, fields: object): EntryLike {
-  return entry("message", { message: { role, timestamp: 0, ...fields } });
-}
+const entry = (type: string, fields: object = {}) => build.entry("e1", type, fields);
+const message = (role: string, fields: object) => build.message("e1", role, fields);
+const custom = (customType: string, data: unknown) => build.custom("e1", customType, data);
 
 function described(given: EntryLike, lookup: EntryLookup = NOBODY): Omit<EntryFact, "id"> {
   const { id, ...fact } = describeEntry(given, lookup);
@@ -31,7 +27,7 @@ function described(given: EntryLike, lookup: EntryLookup = NOBODY): Omit<EntryFa
 describe("describeEntry of conversation", () => {
   it.each<[string, EntryLike, string, number]>([
     ["user", message("user", { content: "12345" }), "user", 2],
-    ["assistant", message("assistant", { content: [{ type: "text", text: "1234" }] }), "assistant", 1],
+    ["assistant", message("assistant", { content: [text("1234")] }), "assistant", 1],
     ["assistant that failed", message("assistant", { content: [], stopReason: "error" }), "assistant", 0],
     ["toolResult", message("toolResult", { content: [{ type: "image", data: "" }] }), "toolResult", 1200],
     ["custom", message("custom", { content: "12345678" }), "custom", 2],
@@ -65,8 +61,8 @@ describe("describeEntry of conversation", () => {
 describe("describeEntry of a context edit", () => {
   const targets: Record<string, EntryLike> = {
     user: message("user", { content: "a long question" }),
-    reply: message("assistant", { content: [{ type: "text", text: "a long reply" }], stopReason: "aborted" }),
-    result: message("toolResult", { toolName: "read", content: [{ type: "text", text: "a long result" }] }),
+    reply: message("assistant", { content: [text("a long reply")], stopReason: "aborted" }),
+    result: message("toolResult", { toolName: "read", content: [text("a long result")] }),
     custom: message("custom", { content: "x" }),
     mail: entry("custom_message", { content: "x" }),
     bash: message("bashExecution", { command: "ls", output: "123456" }),
@@ -75,7 +71,7 @@ describe("describeEntry of a context edit", () => {
     label: entry("label"),
   };
   const lookup: EntryLookup = (id) => targets[id];
-  const edit = (targetId: unknown, replacement: unknown) => entry("context_edit", { targetId, replacement });
+  const edit = (targetId: unknown, replacement: unknown) => build.edit("e1", targetId, replacement);
 
   it.each(["user", "reply", "result", "custom", "mail"])("of %s counts the new content", (targetId) => {
     const fact = { kind: "contextEdit", tokens: 0 };
@@ -83,10 +79,7 @@ describe("describeEntry of a context edit", () => {
       ...fact,
       edit: { targetId, tokens: 2 },
     });
-    const blocks = [
-      { type: "text", text: "1234" },
-      { type: "image", data: "", mimeType: "image/png" },
-    ];
+    const blocks = [text("1234"), { type: "image", data: "", mimeType: "image/png" }];
     const tokens = targetId === "reply" ? 1 : 1201;
     expect(described(edit(targetId, { content: blocks }), lookup)).toEqual({
       ...fact,
@@ -124,24 +117,10 @@ describe("describeEntry of a context edit", () => {
   });
 });
 
-const OBSERVATION = {
-  id: memoryId("User ships on Friday."),
+const OBSERVATION = observation(memoryId("User ships on Friday."), ["e0"], {
   content: "User ships on Friday.",
-  timestamp: "2026-01-15 14:30",
-  relevance: "high",
-  sourceEntryIds: ["e0"],
-  tokenCount: 6,
-};
-const REFLECTION = {
-  id: memoryId("User is brief."),
-  content: "User is brief.",
-  supportingObservationIds: [OBSERVATION.id],
-  tokenCount: 4,
-};
-
-function custom(customType: string, data: unknown): EntryLike {
-  return entry("custom", { customType, data });
-}
+});
+const REFLECTION = reflection(memoryId("User is brief."), [OBSERVATION.id], "User is brief.");
 
 describe("describeEntry of the ledger", () => {
   it("keeps valid records with their place in the list, counts the others, and holds no text", () => {
@@ -151,8 +130,8 @@ describe("describeEntry of the ledger", () => {
       null,
       { ...OBSERVATION, note: "extra" },
     ];
-    const fact = described(custom("om.observations.recorded", { observations, coversUpToId: "e0" }));
-    const record = { id: OBSERVATION.id, tokens: 6, relevance: "high", sources: ["e0"] };
+    const fact = described(observed("e1", observations, "e0"));
+    const record = { id: OBSERVATION.id, tokens: 5, relevance: "high", sources: ["e0"] };
     expect(fact).toEqual({
       kind: "ledger",
       tokens: 0,
@@ -170,25 +149,21 @@ describe("describeEntry of the ledger", () => {
   });
 
   it("reads reflections and drops", () => {
-    const reflections = described(
-      custom("om.reflections.recorded", { reflections: [REFLECTION], coversUpToId: "e0" }),
-    );
+    const reflections = described(reflected("e1", [REFLECTION], "e0"));
     expect(reflections.ledger).toEqual({
       type: "reflections",
       coversUpToId: "e0",
-      records: [{ id: REFLECTION.id, tokens: 4, supports: [OBSERVATION.id], index: 0 }],
+      records: [{ id: REFLECTION.id, tokens: 5, supports: [OBSERVATION.id], index: 0 }],
     });
     expect(reflections.ignored).toBeUndefined();
     const observationIds = [OBSERVATION.id, "not an id", 5];
-    const drops = described(custom("om.observations.dropped", { observationIds, coversUpToId: "e0" }));
+    const drops = described(dropped("e1", observationIds, "e0"));
     expect(drops.ledger).toEqual({ type: "drops", coversUpToId: "e0", observationIds: [OBSERVATION.id] });
     expect(drops.ignored).toEqual({ reason: "malformed", records: 2 });
   });
 
   it("takes an empty list as coverage", () => {
-    const { kind, ledger } = described(
-      custom("om.observations.recorded", { observations: [], coversUpToId: "e0" }),
-    );
+    const { kind, ledger } = described(observed("e1", [], "e0"));
     expect({ kind, ledger }).toEqual({
       kind: "ledger",
       ledger: { type: "observations", coversUpToId: "e0", records: [] },
@@ -222,13 +197,7 @@ describe("describeEntry of the ledger", () => {
 });
 
 describe("describeEntry of a compaction", () => {
-  const folded = {
-    type: "om.folded",
-    version: 1,
-    fullFold: true,
-    observations: [OBSERVATION],
-    reflections: [],
-  };
+  const folded = build.folded({ fullFold: true, observations: [OBSERVATION] });
   const plain = { firstKeptEntryId: "e0", folded: false, fullFold: false };
 
   it("knows memory of ours", () => {
@@ -316,8 +285,8 @@ describe("isValidCutKind", () => {
   /** One entry of each kind of conversation. */
   const conversation: EntryLike[] = [
     message("user", { content: "x" }),
-    message("assistant", { content: [{ type: "text", text: "x" }] }),
-    message("toolResult", { content: [{ type: "text", text: "x" }] }),
+    message("assistant", { content: [text("x")] }),
+    message("toolResult", { content: [text("x")] }),
     message("custom", { content: "x" }),
     message("bashExecution", { command: "ls", output: "" }),
     entry("custom_message", { content: "x" }),

@@ -13,9 +13,9 @@ import { readClocks, recall, renderSources } from "../../../src/index.ts";
 import { isSourceAt, positionOf, tokensAt } from "../../../src/reducers/branch.ts";
 import type { EntryLike } from "../../../src/reducers/entries/entry.ts";
 import { readSessionFile } from "../../../src/reducers/entries/session-file.ts";
-import { memoryId } from "../../../src/reducers/ledger/memory-id.ts";
 import type { RecalledSource } from "../../../src/reducers/ledger/recall.ts";
 import { sessionOfEntries } from "../../../src/reducers/memory.ts";
+import { observationOf, observed } from "../../support/builders.ts";
 import { ENTRY_CASES } from "../../support/entry-cases.ts";
 import { once } from "../../support/once.ts";
 
@@ -127,24 +127,8 @@ function describeRecall(source: RecalledSource, observer: string): string {
 
 /** What recall says of an entry that a memory cites. */
 function recallSource(entries: EntryLike[], about: string): RecalledSource {
-  const content = "It was so.";
-  const observation = {
-    id: memoryId(content),
-    content,
-    timestamp: "2026-01-15 14:00",
-    relevance: "low",
-    sourceEntryIds: [about],
-    tokenCount: 4,
-  };
-  const tip = entries.at(-1);
-  const recorded = {
-    type: "custom",
-    id: "recorded",
-    parentId: tip?.id ?? null,
-    timestamp: "2026-01-15T15:00:00.000Z",
-    customType: "om.observations.recorded",
-    data: { observations: [observation], coversUpToId: tip?.id },
-  };
+  const observation = observationOf("It was so.", { sourceEntryIds: [about] });
+  const recorded = observed("recorded", [observation], entries.at(-1)?.id ?? "");
   const source = recall([...entries, recorded], observation.id).observation?.sources[0];
   if (!source) throw new Error("the observation was not recalled");
   return source;

@@ -8,27 +8,20 @@ import {
   renderSources,
 } from "../../../src/reducers/entries/sources.ts";
 import { estimateTextTokens } from "../../../src/reducers/entries/tokens.ts";
+import {
+  assistant,
+  bash,
+  text as block,
+  custom,
+  edit,
+  entry,
+  message,
+  toolResult,
+  user,
+  WHEN,
+} from "../../support/builders.ts";
 
 const NOBODY: EntryLookup = () => undefined;
-const AT = new Date(2026, 0, 15, 14, 30).toISOString();
-const WHEN = "2026-01-15 14:30";
-
-function entry(id: string, type: string, fields: object): EntryLike {
-  return { id, parentId: null, timestamp: AT, type, ...fields };
-}
-
-function message(id: string, role: string, fields: object): EntryLike {
-  return entry(id, "message", { message: { role, ...fields } });
-}
-
-function user(id: string, text: string): EntryLike {
-  return message(id, "user", { content: text });
-}
-
-function edit(id: string, targetId: string, replacement: unknown): EntryLike {
-  return entry(id, "context_edit", { targetId, replacement });
-}
-
 /** What the entry says, without the line that says who and when. */
 function words(given: EntryLike, lookup = NOBODY): string | undefined {
   return renderSource(given, lookup)?.split("\n").slice(1).join("\n");
@@ -42,34 +35,29 @@ describe("renderSource", () => {
   it.each<[EntryLike, string]>([
     [user("a", "Hello."), `[User @ ${WHEN}]\nHello.`],
     [
-      message("a", "assistant", {
-        content: [
-          { type: "thinking", thinking: "Hm.\nWell." },
-          { type: "text", text: "I will read it." },
-          { type: "toolCall", name: "read", arguments: { path: "a.ts", limit: 5 } },
-          { type: "toolCall", name: "status" },
-        ],
-      }),
+      assistant("a", [
+        { type: "thinking", thinking: "Hm.\nWell." },
+        block("I will read it."),
+        { type: "toolCall", name: "read", arguments: { path: "a.ts", limit: 5 } },
+        { type: "toolCall", name: "status" },
+      ]),
       `[Assistant @ ${WHEN}]\n(thinking) Hm.\nWell.\nI will read it.\n(calls read {"path":"a.ts","limit":5})\n(calls status without arguments)`,
     ],
-    [
-      message("a", "toolResult", { toolName: "read", content: [{ type: "text", text: "ok" }] }),
-      `[Tool result for read @ ${WHEN}]\nok`,
-    ],
+    [toolResult("a", [block("ok")]), `[Tool result for read @ ${WHEN}]\nok`],
     [
       message("a", "toolResult", {
         toolName: "read",
         isError: true,
-        content: [{ type: "text", text: "no" }],
+        content: [block("no")],
       }),
       `[Tool result for read, an error @ ${WHEN}]\nno`,
     ],
     [
-      message("a", "bashExecution", { command: "ls", output: "", exitCode: 2, cancelled: false }),
+      bash("a", "ls", "", { exitCode: 2, cancelled: false }),
       `[Bash command by the user @ ${WHEN}]\n$ ls\n(exit code 2)\n(no output)`,
     ],
     [
-      message("a", "bashExecution", { command: "sleep 9", output: "z", cancelled: true, truncated: true }),
+      bash("a", "sleep 9", "z", { cancelled: true, truncated: true }),
       `[Bash command by the user @ ${WHEN}]\n$ sleep 9\n(cancelled, output truncated by Pi)\nz`,
     ],
     [
@@ -89,7 +77,7 @@ describe("renderSource", () => {
     ["length", { stopReason: "length" }, "(this reply was cut off by the output limit)"],
     ["stop", { stopReason: "stop" }, "(no content)"],
   ])("states how a reply ended: %s", (_case, fields, shown) => {
-    expect(words(message("a", "assistant", { content: [], ...fields }))).toBe(shown);
+    expect(words(assistant("a", [], fields))).toBe(shown);
   });
 
   it("puts a placeholder for bytes: kind and size, never the bytes", () => {
@@ -99,7 +87,7 @@ describe("renderSource", () => {
       { type: "thinking", thinking: "", thinkingSignature: secret, redacted: true },
       { type: "audio", data: secret },
     ];
-    const shown = words(message("a", "assistant", { content })) ?? "";
+    const shown = words(assistant("a", content)) ?? "";
     expect(shown).toBe("(image, image/png, 900 bytes)\n(thinking, redacted, 1200 characters)\n(audio)");
     expect(shown).not.toContain("QUJD");
   });
@@ -123,12 +111,10 @@ describe("renderSource", () => {
   });
 
   it("finds the name of a tool in its call when the result lacks it", () => {
-    const call = message("call", "assistant", {
-      content: [{ type: "toolCall", id: "c1", name: "grep", arguments: {} }],
-    });
-    const other = { ...message("other", "toolResult", { toolCallId: "c0", content: [] }), parentId: "call" };
+    const call = assistant("call", [{ type: "toolCall", id: "c1", name: "grep", arguments: {} }]);
+    const other = { ...toolResult("other", [], { toolCallId: "c0" }), parentId: "call" };
     const result = {
-      ...message("result", "toolResult", { toolCallId: "c1", content: [] }),
+      ...toolResult("result", [], { toolCallId: "c1" }),
       parentId: "other",
     };
     const lookup: EntryLookup = (id) => [call, other].find((one) => one.id === id);
@@ -139,9 +125,9 @@ describe("renderSource", () => {
   });
 
   it("takes the name of the very call, not of another one or of what only looks like one", () => {
-    const result = { ...message("r", "toolResult", { toolCallId: "c2", content: [] }), parentId: "a" };
+    const result = { ...toolResult("r", [], { toolCallId: "c2" }), parentId: "a" };
     const among = (...content: object[]) => {
-      const call = message("a", "assistant", { content });
+      const call = assistant("a", content);
       return head(result, (id) => (id === "a" ? call : undefined));
     };
     const [one, two] = ["c1", "c2"].map((id) => ({ type: "toolCall", id, name: `tool ${id}` }));
@@ -151,28 +137,25 @@ describe("renderSource", () => {
     expect(among(one ?? {})).toBe(`[Tool result for unnamed @ ${WHEN}]`);
     const byUser = message("a", "user", { content: [two] });
     expect(head(result, () => byUser)).toBe(`[Tool result for unnamed @ ${WHEN}]`);
-    expect(
-      head(result, (id) => (id === "a" ? message("a", "assistant", { content: "c2" }) : undefined)),
-    ).toBe(`[Tool result for unnamed @ ${WHEN}]`);
+    expect(head(result, (id) => (id === "a" ? assistant("a", "c2") : undefined))).toBe(
+      `[Tool result for unnamed @ ${WHEN}]`,
+    );
   });
 
   it("leaves out empty blocks, and says what it cannot show", () => {
-    const assistant = (...content: object[]) => words(message("a", "assistant", { content }));
-    const text = (given: string) => ({ type: "text", text: given });
-    expect(assistant(text("a"), text(""), text("b"))).toBe("a\nb");
+    const shown = (...content: object[]) => words(assistant("a", content));
+    expect(shown(block("a"), block(""), block("b"))).toBe("a\nb");
     // Redacted, with text all the same; not redacted, without any.
-    expect(assistant({ type: "thinking", thinking: "x", redacted: true, thinkingSignature: "abc" })).toBe(
+    expect(shown({ type: "thinking", thinking: "x", redacted: true, thinkingSignature: "abc" })).toBe(
       "(thinking, redacted, 3 characters)",
     );
-    expect(assistant({ type: "thinking", thinking: "" })).toBe("(thinking, redacted, 0 characters)");
+    expect(shown({ type: "thinking", thinking: "" })).toBe("(thinking, redacted, 0 characters)");
     const circle: Record<string, unknown> = {};
     circle.self = circle;
-    expect(assistant({ type: "toolCall", name: "read", arguments: circle })).toBe(
+    expect(shown({ type: "toolCall", name: "read", arguments: circle })).toBe(
       "(calls read (unreadable arguments))",
     );
-    expect(words(message("a", "bashExecution", { command: "ls", output: "x" }))).toBe(
-      "$ ls\n(no exit code)\nx",
-    );
+    expect(words(bash("a", "ls", "x"))).toBe("$ ls\n(no exit code)\nx");
     const noCalls = message("a", "toolResult", {
       toolName: "x",
       content: "y",
@@ -188,27 +171,24 @@ describe("renderSource", () => {
   });
 
   it("shows a replacement in the place of the content, but lets a command stand", () => {
-    const replacement = [{ type: "text", text: "(ten lines)" }];
-    const result = message("a", "toolResult", { toolName: "read", content: "a thousand lines" });
+    const replacement = [block("(ten lines)")];
+    const result = toolResult("a", "a thousand lines");
     expect(renderSource(result, NOBODY, { replacement })).toBe(
       `[Tool result for read @ ${WHEN}]\n(ten lines)`,
     );
-    const command = message("a", "bashExecution", { command: "ls", output: "x", exitCode: 0 });
+    const command = bash("a", "ls", "x", { exitCode: 0 });
     expect(renderSource(command, NOBODY, { replacement })).toBe(renderSource(command, NOBODY));
   });
 
   it.each<[string, EntryLike]>([
     ["a system prompt", message("a", "system", { content: "You are" })],
-    [
-      "a hidden command",
-      message("a", "bashExecution", { command: "ls", output: "", excludeFromContext: true }),
-    ],
+    ["a hidden command", bash("a", "ls", "", { excludeFromContext: true })],
     ["an empty summary", entry("a", "branch_summary", { summary: "" })],
     [
       "a compaction",
       entry("a", "compaction", { summary: "So far", message: { role: "user", content: "x" } }),
     ],
-    ["memory", entry("a", "custom", { customType: "om.observations.recorded", data: {} })],
+    ["memory", custom("a", "om.observations.recorded", {})],
   ])("shows nothing of %s", (_case, given) => {
     expect(renderSource(given, NOBODY)).toBeUndefined();
   });
@@ -320,7 +300,7 @@ describe("excerpt", () => {
 
 describe("renderSources", () => {
   it("shows whole entries, oldest first, each under its id", () => {
-    const chunk = renderSources([user("a", "One."), entry("l", "label", {}), user("b", "Two.")], {
+    const chunk = renderSources([user("a", "One."), entry("l", "label"), user("b", "Two.")], {
       maxTokens: 1000,
     });
     expect(chunk).toEqual({
@@ -378,8 +358,8 @@ describe("renderSources", () => {
     fc.string({ unit: "binary", maxLength: 400 }).map((text) => user("", text)),
     fc
       .string({ unit: fc.constantFrom("word ", "語", "\u0000", "[User @ x]\n", "\ud83d"), maxLength: 900 })
-      .map((text) => message("", "toolResult", { toolName: "read", content: [{ type: "text", text }] })),
-    fc.constant(entry("", "label", {})),
+      .map((text) => toolResult("", [block(text)])),
+    fc.constant(entry("", "label")),
   );
   const session = fc
     .array(piece, { maxLength: 12 })

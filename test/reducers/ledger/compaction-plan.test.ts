@@ -1,23 +1,18 @@
 import { describe, expect, it } from "vitest";
 import { idAt } from "../../../src/reducers/branch.ts";
-import type { EntryFact, EntryKind } from "../../../src/reducers/entries/entry-fact.ts";
+import type { EntryKind } from "../../../src/reducers/entries/entry-fact.ts";
 import { planCut, unobservedTail } from "../../../src/reducers/ledger/compaction-plan.ts";
 import { sessionOf } from "../../../src/reducers/session.ts";
+import { fact } from "../../support/builders.ts";
 
 /** A branch of entries of 100 tokens each; `observed` names the last one that observations cover. */
 function session(kinds: EntryKind[], { observed, cut }: { observed?: number; cut?: number } = {}) {
-  const facts: EntryFact[] = kinds.map((kind, n) => {
-    const source = kind !== "other" && { source: true as const };
-    return { id: `e${n}`, kind, tokens: 100, ...source };
-  });
-  if (observed !== undefined) {
-    const ledger = { type: "observations", coversUpToId: `e${observed}`, records: [] } as const;
-    facts.push({ id: "o", kind: "ledger", tokens: 0, ledger: { ...ledger, records: [] } });
-  }
-  if (cut !== undefined) {
-    const compaction = { firstKeptEntryId: `e${cut}`, folded: false, fullFold: false };
-    facts.push({ id: "c", kind: "compaction", tokens: 0, compaction });
-  }
+  const facts = kinds.map((kind, n) => ({
+    ...(kind === "other" ? fact.other(`e${n}`) : fact.user(`e${n}`)),
+    kind,
+  }));
+  if (observed !== undefined) facts.push(fact.observed("o", `e${observed}`));
+  if (cut !== undefined) facts.push(fact.compaction("c", `e${cut}`, false));
   return sessionOf(facts);
 }
 

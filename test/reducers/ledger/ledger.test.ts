@@ -14,44 +14,10 @@ import {
   sessionOf,
 } from "../../../src/reducers/session.ts";
 import { DEFAULT_SETTINGS } from "../../../src/reducers/settings.ts";
-import { ledgerEntry } from "../../support/schedule.ts";
+import { fact } from "../../support/builders.ts";
 
-const say = (id: string, tokens = 100): EntryFact => ({ id, kind: "user", tokens, source: true });
+const { observed, reflected, dropped, compaction: compacted, user: say } = fact;
 const TALK = ["e0", "e1", "e2", "e3"].map((id) => say(id));
-
-/** Observations `a:10` of 10 tokens each, that cite an entry: `a:10@e1`. */
-function observed(id: string, coversUpToId: string, ...records: string[]): EntryFact {
-  return ledgerEntry(id, {
-    type: "observations",
-    coversUpToId,
-    records: records.map((record, index) => {
-      const [name = "", tokens = "", source = coversUpToId] = record.split(/[:@]/);
-      return { id: name, tokens: Number(tokens), relevance: "high", sources: source.split("+"), index };
-    }),
-  });
-}
-
-function reflected(id: string, coversUpToId: string, ...records: string[]): EntryFact {
-  return ledgerEntry(id, {
-    type: "reflections",
-    coversUpToId,
-    records: records.map((record, index) => {
-      const [name = "", tokens = "", supports = ""] = record.split(/[:@]/);
-      return { id: name, tokens: Number(tokens), supports: supports.split("+"), index };
-    }),
-  });
-}
-
-function dropped(id: string, coversUpToId: string, ...observationIds: string[]): EntryFact {
-  return ledgerEntry(id, { type: "drops", coversUpToId, observationIds });
-}
-
-const compacted = (id: string, firstKeptEntryId: string, folded = true, fullFold = false): EntryFact => ({
-  id,
-  kind: "compaction",
-  tokens: 0,
-  compaction: { firstKeptEntryId, folded, fullFold },
-});
 
 /** The session of these facts after the talk: folded at once, and one by one, which comes to the same. */
 function fold(...facts: EntryFact[]) {

@@ -11,38 +11,18 @@ import {
   visibleMemory,
 } from "../../../src/reducers/ledger/projections.ts";
 import { sessionOf } from "../../../src/reducers/session.ts";
-import { fact, ledgerEntry } from "../../support/schedule.ts";
+import { fact, observation, reflection } from "../../support/builders.ts";
 
-const TALK = ["e0", "e1", "e2", "e3", "e4"].map((id) => fact(id, 100));
-const observed = (coversUpToId: string, ...records: [id: string, tokens: number, source: string][]) =>
-  ledgerEntry(`o-${coversUpToId}`, {
-    type: "observations",
-    coversUpToId,
-    records: records.map(([id, tokens, source], index) => ({
-      ...{ id, tokens, relevance: "high" as const, index },
-      sources: source === "" ? [] : [source],
-    })),
-  });
-const reflected = (id: string, coversUpToId: string) =>
-  ledgerEntry(`r-${coversUpToId}`, {
-    type: "reflections",
-    coversUpToId,
-    records: [{ id, tokens: 10, supports: [], index: 0 }],
-  });
-const dropped = (id: string, coversUpToId: string) =>
-  ledgerEntry(`d-${coversUpToId}`, { type: "drops", coversUpToId, observationIds: [id] });
-const compaction = (id: string, firstKeptEntryId: string, folded: boolean, fullFold = false): EntryFact => ({
-  ...{ id, kind: "compaction", tokens: 0 },
-  compaction: { firstKeptEntryId, folded, fullFold },
-});
+const { observed, reflected, dropped, compaction } = fact;
+const TALK = ["e0", "e1", "e2", "e3", "e4"].map((id) => fact.user(id));
 
 const ids = (list: readonly { id: string }[]) => list.map(({ id }) => id).join("");
 
 describe("a selection", () => {
   const facts = [
     ...TALK,
-    observed("e1", ["a", 10, "e0"]),
-    observed("e4", ["b", 10, "e1"], ["c", 10, "e3"], ["d", 10, ""]),
+    observed("o-e1", "e1", "a:10@e0"),
+    observed("o-e4", "e4", "b:10@e1", "c:10@e3", "d:10@"),
   ];
   const { ledger: memory } = sessionOf(facts);
   const pressure = { observationsPoolMaxTokens: 1000, foldPolicy: "pressure" } as const;
@@ -72,11 +52,15 @@ describe("a selection", () => {
   it("heeds reflections and drops as of the last full fold, until it is folded anew", () => {
     const early = [
       ...TALK,
-      observed("e2", ["a", 10, "e0"], ["b", 10, "e1"]),
-      reflected("r", "e0"),
-      dropped("a", "e0"),
+      observed("o-e2", "e2", "a:10@e0", "b:10@e1"),
+      reflected("r-e0", "e0", "r:10"),
+      dropped("d-e0", "e0", "a"),
     ];
-    const late = [compaction("c", "e2", true, true), reflected("s", "e3"), dropped("b", "e3")];
+    const late = [
+      compaction("c", "e2", true, true),
+      reflected("r-e3", "e3", "s:10"),
+      dropped("d-e3", "e3", "b"),
+    ];
     const { ledger: later } = sessionOf([...early, ...late]);
     const normal = selectForCompaction(later, 5, pressure);
     const anew = selectForCompaction(later, 5, { ...pressure, foldPolicy: "always" });
@@ -114,16 +98,9 @@ describe("visible memory", () => {
   });
 
   it("drifts from full memory by what is to appear and what is to leave", () => {
-    const observation = (id: string) => ({
-      ...{ id, content: "", timestamp: "" },
-      relevance: "low" as const,
-      sourceEntryIds: [],
-      tokenCount: 0,
-    });
-    const reflection = (id: string) => ({ id, content: "", supportingObservationIds: [], tokenCount: 0 });
     const projection = (observations: string, reflections: string) => ({
-      observations: [...observations].map(observation),
-      reflections: [...reflections].map(reflection),
+      observations: [...observations].map((id) => observation(id)),
+      reflections: [...reflections].map((id) => reflection(id)),
     });
     const drift = diffProjections(projection("abc", "rs"), projection("bcd", "st"));
     expect(Object.values(drift).map(ids)).toEqual(["d", "a", "t", "r"]);

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import type { EntryFact, EntryKind } from "../../../src/reducers/entries/entry-fact.ts";
+import type { EntryKind } from "../../../src/reducers/entries/entry-fact.ts";
 import { proposedCut } from "../../../src/reducers/ledger/proposed-cut.ts";
 import { sessionOf } from "../../../src/reducers/session.ts";
+import { fact } from "../../support/builders.ts";
 
 /** Where Pi would cut a branch of entries of 100 tokens each, after a compaction that kept from `kept` on. */
 function cut(kinds: EntryKind[], keepTokens: number, kept?: string): string | undefined {
-  const facts: EntryFact[] = kinds.map((kind, n) => ({ id: `e${n}`, kind, tokens: 100, source: true }));
-  const compaction = { firstKeptEntryId: kept ?? "", folded: false, fullFold: false };
-  if (kept !== undefined) facts.push({ id: "c", kind: "compaction", tokens: 0, compaction });
+  const facts = kinds.map((kind, n) => ({ ...fact.user(`e${n}`), kind }));
+  if (kept !== undefined) facts.push(fact.compaction("c", kept, false));
   const { branch, ledger } = sessionOf(facts);
   return proposedCut(branch, ledger, keepTokens);
 }

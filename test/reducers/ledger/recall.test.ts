@@ -3,37 +3,18 @@ import { describe, expect, it } from "vitest";
 import type { EntryLike } from "../../../src/reducers/entries/entry.ts";
 import { estimateTextTokens } from "../../../src/reducers/entries/tokens.ts";
 import { recallFrom, renderRecall } from "../../../src/reducers/ledger/recall.ts";
-import type { Observation, Reflection } from "../../../src/reducers/ledger/records.ts";
 import { sessionOfEntries } from "../../../src/reducers/memory.ts";
-
-const AT = new Date(2026, 0, 15, 14, 30).toISOString();
-const WHEN = "2026-01-15 14:30";
-
-const entry = (id: string, type: string, fields: object): EntryLike => ({
-  ...{ id, parentId: null, timestamp: AT, type },
-  ...fields,
-});
-const user = (id: string, content: string) => entry(id, "message", { message: { role: "user", content } });
-const custom = (id: string, kind: string, data: object) =>
-  entry(id, "custom", { customType: `om.${kind}`, data });
-let edits = 0;
-const edit = (targetId: string, replacement: unknown) =>
-  entry(`edit-${++edits}`, "context_edit", { targetId, replacement });
-
-const observation = (id: string, ...sourceEntryIds: string[]): Observation => ({
-  ...{ id, content: `content of ${id}`, timestamp: WHEN, relevance: "high", tokenCount: 5 },
-  sourceEntryIds,
-});
-const reflection = (id: string, ...supportingObservationIds: string[]): Reflection => ({
-  ...{ id, content: `meaning of ${id}`, tokenCount: 5 },
-  supportingObservationIds,
-});
-const observed = (id: string, coversUpToId: string, ...observations: Observation[]) =>
-  custom(id, "observations.recorded", { observations, coversUpToId });
-const reflected = (id: string, coversUpToId: string, ...reflections: Reflection[]) =>
-  custom(id, "reflections.recorded", { reflections, coversUpToId });
-const dropped = (id: string, coversUpToId: string, ...observationIds: string[]) =>
-  custom(id, "observations.dropped", { observationIds, coversUpToId });
+import {
+  dropped,
+  edit,
+  entry,
+  observation,
+  observed,
+  reflected,
+  reflection,
+  user,
+  WHEN,
+} from "../../support/builders.ts";
 
 const [A, B, C, R] = ["aaaaaaaaaaaa", "bbbbbbbbbbbb", "cccccccccccc", "999999999999"] as const;
 const line = (id: string) => `[${id}] ${WHEN} [high] content of ${id}`;
@@ -48,17 +29,17 @@ describe("recalling an observation", () => {
   const talk = [user("e1", "Hello."), user("e2", "Again.")];
 
   it("shows it with the exact words that it was made from", () => {
-    expect(told([...talk, observed("o", "e2", observation(A, "e1", "e2"))], A)).toBe(
+    expect(told([...talk, observed("o", [observation(A, ["e1", "e2"])], "e2")], A)).toBe(
       `Observation (active)\n${line(A)}\n\nSource e1\n[User @ ${WHEN}]\nHello.\n\nSource e2\n[User @ ${WHEN}]\nAgain.`,
     );
   });
 
   it("says when it was dropped, when its range is not here, and when it cites nothing", () => {
-    const gone = [...talk, observed("o", "e2", observation(A)), dropped("d", "e2", A)];
+    const gone = [...talk, observed("o", [observation(A)], "e2"), dropped("d", [A], "e2")];
     expect(told(gone, A)).toBe(
       `Observation (dropped from active memory)\n${line(A)}\n\nIt cites no source entries.`,
     );
-    expect(told([...talk, observed("o", "elsewhere", observation(A))], A)).toMatch(
+    expect(told([...talk, observed("o", [observation(A)], "elsewhere")], A)).toMatch(
       /^Observation \(not part of this branch's memory: the range it covers is on another branch\)\n/,
     );
   });
@@ -66,8 +47,12 @@ describe("recalling an observation", () => {
   it("says what has become of a source", () => {
     const entries = [
       ...[user("e1", "Hello."), user("e2", "Long."), user("e3", "Wrong.")],
-      ...[edit("e2", { content: "Shorter." }), edit("e3", null), entry("label", "label", {})],
-      observed("o", "e3", observation(A, "e1", "e2", "e3", "label", "gone")),
+      ...[
+        edit("edit-e2", "e2", { content: "Shorter." }),
+        edit("edit-e3", "e3", null),
+        entry("label", "label"),
+      ],
+      observed("o", [observation(A, ["e1", "e2", "e3", "label", "gone"])], "e3"),
     ];
     expect(told(entries, A).split("\n\n").slice(1)).toEqual([
       `Source e1\n[User @ ${WHEN}]\nHello.`,
@@ -80,7 +65,7 @@ describe("recalling an observation", () => {
   });
 
   it("takes a source on another branch for missing, though the session file has it", () => {
-    const entries = [...talk, observed("o", "e2", observation(A, "e1", "elsewhere"))];
+    const entries = [...talk, observed("o", [observation(A, ["e1", "elsewhere"])], "e2")];
     const { session, lookup } = sessionOfEntries(entries);
     const everywhere = (id: string) => (id === "elsewhere" ? user(id, "Not here.") : lookup(id));
     const { observation: recalled } = recallFrom(session, everywhere, A);
@@ -88,10 +73,14 @@ describe("recalling an observation", () => {
   });
 
   it("shows the latest replacement of several, and none that says the same or is of another entry", () => {
-    const entries = [user("e0", "First."), user("e1", "Hello."), observed("o", "e1", observation(A, "e1"))];
+    const entries = [
+      user("e0", "First."),
+      user("e1", "Hello."),
+      observed("o", [observation(A, ["e1"])], "e1"),
+    ];
     const replaced = (...edits: EntryLike[]) =>
       told([...entries, ...edits], A).split("replaced the content\n")[1];
-    const says = (content: string, target = "e1") => edit(target, { content });
+    const says = (content: string, target = "e1") => edit(`edit: ${content}`, target, { content });
     expect(replaced(says("One."), says("Two."))).toBe(`[User @ ${WHEN}]\nTwo.`);
     expect(replaced(says("One."), says("Two.", "e0"))).toBe(`[User @ ${WHEN}]\nOne.`);
     expect(replaced(says("Hello."))).toBeUndefined();
@@ -101,10 +90,10 @@ describe("recalling an observation", () => {
 });
 
 describe("recalling a reflection", () => {
-  const memory = [user("e1", "Hello."), observed("o", "e1", observation(A, "e1"), observation(B))];
+  const memory = [user("e1", "Hello."), observed("o", [observation(A, ["e1"]), observation(B)], "e1")];
 
   it("shows what it rests on, and what of that is not here", () => {
-    expect(told([...memory, reflected("r", "e1", reflection(R, A, C, B, "dddddddddddd"))], R)).toBe(
+    expect(told([...memory, reflected("r", [reflection(R, [A, C, B, "dddddddddddd"])], "e1")], R)).toBe(
       [
         `Reflection\n[${R}] meaning of ${R}`,
         "It rests on 2 observations:",
@@ -115,31 +104,31 @@ describe("recalling a reflection", () => {
         `Cited but not on this branch: ${C}, dddddddddddd`,
       ].join("\n\n"),
     );
-    expect(told([...memory, reflected("r", "e1", reflection(R, B))], R)).toBe(
+    expect(told([...memory, reflected("r", [reflection(R, [B])], "e1")], R)).toBe(
       `Reflection\n[${R}] meaning of ${R}\n\nIt rests on 1 observation:\n\nObservation (active)\n${line(B)}\n\nIt cites no source entries.`,
     );
   });
 
   it("says when nothing that it rests on is here", () => {
-    expect(told([...memory, reflected("r", "e1", reflection(R))], R)).toBe(
+    expect(told([...memory, reflected("r", [reflection(R)], "e1")], R)).toBe(
       `Reflection\n[${R}] meaning of ${R}\n\nNone of its supporting observations is on this branch.`,
     );
   });
 
   it("finds one whose range is not on this branch", () => {
-    expect(told([...memory, reflected("r", "elsewhere", reflection(R, A))], R)).toContain(
+    expect(told([...memory, reflected("r", [reflection(R, [A])], "elsewhere")], R)).toContain(
       `[${R}] meaning of`,
     );
   });
 
   it("shows both when an observation has the same id, in whatever way either is here", () => {
     const both = `The id ${A} stands for an observation and for a reflection; both follow.\n\nObservation (`;
-    expect(told([...memory, reflected("r", "e1", reflection(A))], A)).toContain(both);
-    expect(told([...memory, reflected("r", "elsewhere", reflection(A))], A)).toContain(both);
+    expect(told([...memory, reflected("r", [reflection(A)], "e1")], A)).toContain(both);
+    expect(told([...memory, reflected("r", [reflection(A)], "elsewhere")], A)).toContain(both);
     const elsewhere = [
       user("e1", "Hello."),
-      observed("o", "elsewhere", observation(A)),
-      reflected("r", "e1", reflection(A)),
+      observed("o", [observation(A)], "elsewhere"),
+      reflected("r", [reflection(A)], "e1"),
     ];
     expect(told(elsewhere, A)).toContain(both);
   });
@@ -155,8 +144,8 @@ describe("recalling an id that stands for nothing", () => {
   it("does not take a dangling record of one kind for one of the other", () => {
     const entries = [
       user("e1", "Hello."),
-      observed("o", "elsewhere", observation(A)),
-      reflected("r", "elsewhere", reflection(R)),
+      observed("o", [observation(A)], "elsewhere"),
+      reflected("r", [reflection(R)], "elsewhere"),
     ];
     const { session, lookup } = sessionOfEntries(entries);
     expect(Object.keys(recallFrom(session, lookup, A))).toEqual(["id", "observation"]);
@@ -168,7 +157,7 @@ describe("the pages of a recall", () => {
   const recalledOf = (text: string) => {
     const { session, lookup } = sessionOfEntries([
       user("e1", text),
-      observed("o", "e1", observation(A, "e1")),
+      observed("o", [observation(A, ["e1"])], "e1"),
     ]);
     return recallFrom(session, lookup, A);
   };

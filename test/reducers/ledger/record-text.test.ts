@@ -1,37 +1,24 @@
 import { describe, expect, it } from "vitest";
 import { emptyBranch, extendBranch } from "../../../src/reducers/branch.ts";
-import type { EntryLike } from "../../../src/reducers/entries/entry.ts";
 import {
   readFolded,
   readObservation,
   readReflection,
   recordReader,
 } from "../../../src/reducers/ledger/record-text.ts";
-import type { Observation, Reflection } from "../../../src/reducers/ledger/records.ts";
+import type { Observation } from "../../../src/reducers/ledger/records.ts";
+import { compaction, custom, fact, folded, observation, reflection } from "../../support/builders.ts";
 
-const observation = (id: string): Observation => ({
-  id,
-  content: `content of ${id}`,
-  timestamp: "2026-01-15 14:30",
-  relevance: "high",
-  sourceEntryIds: ["e1"],
-  tokenCount: 5,
-});
-const reflection: Reflection = {
-  id: "bbbbbbbbbbbb",
-  content: "Tests come first.",
-  supportingObservationIds: [],
-  tokenCount: 5,
-};
-const [a, b, c] = ["aaaaaaaaaaa1", "aaaaaaaaaaa2", "aaaaaaaaaaa3"].map(observation);
+const reflected = reflection("bbbbbbbbbbbb", [], "Tests come first.");
+const [a, b, c] = ["aaaaaaaaaaa1", "aaaaaaaaaaa2", "aaaaaaaaaaa3"].map((id) => observation(id, ["e1"]));
 
-const entry = (data: unknown): EntryLike => ({ type: "custom", id: "x", data }) as unknown as EntryLike;
+const entry = (data: unknown) => custom("x", "om.observations.recorded", data);
 
 describe("reading records", () => {
   const entries = [
     entry({ observations: [a, b] }),
     entry({ observations: [c] }),
-    entry({ reflections: [reflection] }),
+    entry({ reflections: [reflected] }),
     entry({ observations: "none" }),
     entry(undefined),
   ];
@@ -65,26 +52,19 @@ describe("reading records", () => {
   });
 
   it("finds one record on a branch by its entry's id", () => {
-    const branch = extendBranch(emptyBranch(), [{ id: "x", kind: "ledger", tokens: 0 }]);
+    const branch = extendBranch(emptyBranch(), [{ ...fact.other("x"), kind: "ledger" }]);
     const lookup = (id: string) =>
-      id === "x" ? entry({ observations: [a], reflections: [reflection] }) : undefined;
+      id === "x" ? entry({ observations: [a], reflections: [reflected] }) : undefined;
     expect(readObservation(branch, { id: "aaaaaaaaaaa1", entry: 0, index: 0 }, lookup)).toBe(a);
-    expect(readReflection(branch, { id: "bbbbbbbbbbbb", entry: 0, index: 0 }, lookup)).toBe(reflection);
+    expect(readReflection(branch, { id: "bbbbbbbbbbbb", entry: 0, index: 0 }, lookup)).toBe(reflected);
     const everywhere = () => entry({ observations: [a] });
     expect(readObservation(branch, { id: "aaaaaaaaaaa1", entry: 0, index: 0 }, everywhere)).toBe(a);
   });
 });
 
 describe("the memory in a compaction entry", () => {
-  const details = {
-    type: "om.folded",
-    version: 1,
-    fullFold: true,
-    observations: [a],
-    reflections: [reflection],
-  };
-  const read = (given: unknown) =>
-    readFolded({ type: "compaction", id: "c", details: given } as unknown as EntryLike);
+  const details = folded({ fullFold: true, observations: a ? [a] : [], reflections: [reflected] });
+  const read = (given: unknown) => readFolded(compaction("c", "e1", given));
 
   it("is read as it was written", () => {
     expect(read(details)).toEqual(details);

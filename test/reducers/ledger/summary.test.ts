@@ -1,26 +1,13 @@
 import { describe, expect, it } from "vitest";
-import type { Observation, Reflection } from "../../../src/reducers/ledger/records.ts";
 import { renderObservation, renderReflection, renderSummary } from "../../../src/reducers/ledger/summary.ts";
+import { observation, reflection } from "../../support/builders.ts";
 
-const observation = (id: string, relevance: Observation["relevance"], content: string): Observation => ({
-  id,
-  content,
-  timestamp: "2026-01-15 14:30",
-  relevance,
-  sourceEntryIds: ["e1"],
-  tokenCount: 5,
-});
-const reflection: Reflection = {
-  id: "bbbbbbbbbbbb",
-  content: "Tests come first here.",
-  supportingObservationIds: ["aaaaaaaaaaaa"],
-  tokenCount: 5,
-};
+const reflected = reflection("bbbbbbbbbbbb", ["aaaaaaaaaaaa"], "Tests come first here.");
 const observations = [
-  observation("aaaaaaaaaaa1", "low", "Read the README."),
-  observation("aaaaaaaaaaa2", "medium", "Ran the tests."),
-  observation("aaaaaaaaaaa3", "high", "Found the leak."),
-  observation("aaaaaaaaaaa4", "critical", "Never push to main."),
+  observation("aaaaaaaaaaa1", ["e1"], { relevance: "low", content: "Read the README." }),
+  observation("aaaaaaaaaaa2", ["e1"], { relevance: "medium", content: "Ran the tests." }),
+  observation("aaaaaaaaaaa3", ["e1"], { relevance: "high", content: "Found the leak." }),
+  observation("aaaaaaaaaaa4", ["e1"], { relevance: "critical", content: "Never push to main." }),
 ];
 
 const PREAMBLE = `\
@@ -44,14 +31,14 @@ const OBSERVATIONS = `
 
 describe("a summary", () => {
   it("introduces memory, then shows what holds, then what happened", () => {
-    expect(renderSummary({ observations, reflections: [reflection] })).toBe(
+    expect(renderSummary({ observations, reflections: [reflected] })).toBe(
       PREAMBLE + REFLECTIONS + OBSERVATIONS,
     );
   });
 
   it("has no heading for what there is none of, and is nothing when memory is empty", () => {
     expect(renderSummary({ observations, reflections: [] })).toBe(PREAMBLE + OBSERVATIONS);
-    expect(renderSummary({ observations: [], reflections: [reflection] })).toBe(PREAMBLE + REFLECTIONS);
+    expect(renderSummary({ observations: [], reflections: [reflected] })).toBe(PREAMBLE + REFLECTIONS);
     expect(renderSummary({ observations: [], reflections: [] }, { entries: 3, tokens: 10 })).toBe("");
   });
 
@@ -71,6 +58,6 @@ describe("a summary", () => {
   it("shows single records the same way", () => {
     const [, , third] = observations.map(renderObservation);
     expect(third).toBe("[aaaaaaaaaaa3] 2026-01-15 14:30 [high] Found the leak.");
-    expect(renderReflection(reflection)).toBe("[bbbbbbbbbbbb] Tests come first here.");
+    expect(renderReflection(reflected)).toBe("[bbbbbbbbbbbb] Tests come first here.");
   });
 });

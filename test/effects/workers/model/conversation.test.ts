@@ -286,9 +286,13 @@ describe("a run that is stopped", () => {
   });
 
   it("makes no request before it is subscribed to", async () => {
+    replies({ kind: "hang", afterText: "Let me think" });
     run$();
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(model.requests).toEqual([]);
+    const running = run$().subscribe(NOBODY);
+    // Had the one that nobody subscribes to asked, it would have asked first.
+    await until(() => model.requests.length > 0);
+    expect(model.requests).toHaveLength(1);
+    running.unsubscribe();
   });
 });
 

@@ -5,7 +5,7 @@ import {
   startInspectServer,
 } from "../../../../src/host/inspector/server/inspect-server.ts";
 import { loadViewer } from "../../../../src/host/inspector/server/viewer-files.ts";
-import { lanesAtRest, openWorld, prose, SMALL } from "../../../pi/harness.ts";
+import { lanesAtRest, openHost, prose, SMALL } from "../../../pi/harness.ts";
 import { readRecording, writeLargeRecording } from "../../../support/recording-file.ts";
 import { HAS_CHROMIUM, openChromium, openPage, settled } from "./browser.ts";
 
@@ -184,14 +184,14 @@ describe.skipIf(!HAS_CHROMIUM)("the viewer in a real browser", { timeout: 90_000
 
   it(`follows a live Pi for ${LIVE_TURNS} turns`, async () => {
     const script = { agent: (_request: unknown, nth: number) => ({ text: prose(500, nth) }) };
-    const world = await openWorld({ memory: SMALL, script });
+    const host = await openHost({ memory: SMALL, script });
     try {
-      await world.pi.prompt("Turn 0.");
-      const text = (await world.pi.command("/om:inspect")).join("\n");
+      await host.pi.prompt("Turn 0.");
+      const text = (await host.pi.command("/om:inspect")).join("\n");
       const { page, complaints } = await openPage(browser, /http:\S+/.exec(text)?.[0] ?? "");
       for (let turn = 1; turn <= LIVE_TURNS; turn++) {
-        await world.pi.prompt(`Turn ${turn}: what leaves bay ${turn}?`);
-        await lanesAtRest(world.pi);
+        await host.pi.prompt(`Turn ${turn}: what leaves bay ${turn}?`);
+        await lanesAtRest(host.pi);
       }
       const url = new URL(page.url());
       const { count } = (await (await fetch(new URL(`/data/overview${url.search}`, url))).json()) as {
@@ -203,13 +203,13 @@ describe.skipIf(!HAS_CHROMIUM)("the viewer in a real browser", { timeout: 90_000
       await page.keyboard.press("y");
       await page.locator(".memory .lines p").first().waitFor();
       expect(complaints).toEqual([]);
-      await world.pi.stop();
+      await host.pi.stop();
       await page.getByText("Pi has gone").waitFor();
       await page.keyboard.press("p");
       await page.getByText("nobody answers any more").waitFor();
       expect(complaints).toEqual([]);
     } finally {
-      await world.close();
+      await host.close();
     }
   });
 });
