@@ -7,7 +7,7 @@ import { registerEntryRenderers, settingsFiles, wantsQuiet } from "./entry-rende
 import type { MemorySession, OpenMemorySession } from "./memory-session.ts";
 
 /**
- * The extension's entry. It is all that Pi loads at start-up, so it imports nothing: the engine (XState, RxJS,
+ * The extension's entry. It is all that Pi loads at start-up, so it imports next to nothing: the engine (XState, RxJS,
  * Immer, zod) comes in after the session has started. Nothing here may throw into Pi.
  */
 export default function memoryLanes(pi: ExtensionAPI): void {

@@ -1,6 +1,7 @@
 import { type Effect, watching } from "../../effects/effect.ts";
 import type { Command } from "../../machines/commands.ts";
 import type { EngineEvent } from "../../reducers/engine/events.ts";
+import { resultWords } from "../../reducers/words.ts";
 import type { RunDemands } from "./run-demand.ts";
 
 export interface Notice {
@@ -44,19 +45,7 @@ function noticeFor(
 ): Notice | undefined {
   if (command.about === "failed") return { level: command.level, message: failureWords(event) };
   if (!tellsRecorded || event.type !== "run.finished") return undefined;
-  return { level: command.level, message: `Memory: ${recordedWords(event)}` };
-}
-
-function recordedWords({ worker, records }: Extract<EngineEvent, { type: "run.finished" }>): string {
-  const count = (one: string) => `${records} ${one}${records === 1 ? "" : "s"}`;
-  switch (worker) {
-    case "observer":
-      return `${count("observation")} recorded`;
-    case "reflector":
-      return `${count("reflection")} recorded`;
-    case "dropper":
-      return `${count("observation")} dropped from active memory`;
-  }
+  return { level: command.level, message: `Memory: ${resultWords(event)}` };
 }
 
 function failureWords(event: EngineEvent): string {

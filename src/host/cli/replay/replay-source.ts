@@ -4,34 +4,44 @@ import {
   type SessionFile,
   SessionFileError,
 } from "../../../reducers/entries/session-file.ts";
+import { countOf, listed, tokens } from "../../../reducers/words.ts";
 import { type Input, type LineBatch, openInput } from "../input/input.ts";
-import { UsageError } from "../io.ts";
-
-/** A line that could not be read. */
-export interface BadLine {
-  line: number;
-  why: string;
-}
+import { type Io, UsageError } from "../io.ts";
 
 /** How reading went. */
 export interface Reading {
   /** How many lines could not be read */
-  bad: number;
+  badLines: number;
   /** The first of them */
-  badLines: BadLine[];
+  firstBadLines: { line: number; why: string }[];
   /** The last line broke off, as when its process was killed or the file is still being written. */
-  truncated: boolean;
+  truncatedLastLine: boolean;
 }
 
-const NAMED_BAD_LINES = 20;
+const BAD_LINES_KEPT = 20;
+const BAD_LINES_NAMED = 5;
 
-export function newReading(): Reading {
-  return { bad: 0, badLines: [], truncated: false };
+function newReading(truncatedLastLine = false): Reading {
+  return { badLines: 0, firstBadLines: [], truncatedLastLine };
 }
 
-function noteBadLine(reading: Reading, line: BadLine): void {
-  reading.bad++;
-  if (reading.badLines.length < NAMED_BAD_LINES) reading.badLines.push(line);
+function noteBadLine(reading: Reading, line: number, why: string): void {
+  reading.badLines++;
+  if (reading.firstBadLines.length < BAD_LINES_KEPT) reading.firstBadLines.push({ line, why });
+}
+
+/** Names the lines that could not be read; empty when all could. */
+export function badLinesIn({ badLines, firstBadLines }: Reading): string {
+  if (badLines === 0) return "";
+  const named = firstBadLines.slice(0, BAD_LINES_NAMED).map(({ line, why }) => `line ${line} (${why})`);
+  const more = badLines - named.length;
+  const all = more > 0 ? [...named, `${tokens(more)} more`] : named;
+  return `${countOf(badLines, "line")} could not be read: ${listed(all)}`;
+}
+
+/** The same with the file that they are in; undefined when all could be read. */
+export function badLineWords(file: string, reading: Reading): string | undefined {
+  return reading.badLines === 0 ? undefined : `${file}: ${badLinesIn(reading)}`;
 }
 
 export interface SessionSource {
@@ -129,8 +139,8 @@ async function textOf(first: LineBatch, rest: AsyncGenerator<LineBatch>): Promis
 function sessionSource(input: Input, text: string, leaf: string | undefined): SessionSource {
   try {
     const session = readSessionFile(text, leaf === undefined ? {} : { leaf });
-    const reading = { ...newReading(), truncated: session.truncatedLastLine };
-    for (const { line } of session.problems) noteBadLine(reading, { line, why: "it is not a JSON object" });
+    const reading = newReading(session.truncatedLastLine);
+    for (const { line } of session.problems) noteBadLine(reading, line, "it is not a JSON object");
     return { kind: "session", file: input.file, session, reading };
   } catch (error) {
     if (error instanceof SessionFileError) throw new UsageError(`${input.file}: ${error.message}`);
@@ -139,28 +149,35 @@ function sessionSource(input: Input, text: string, leaf: string | undefined): Se
 }
 
 /**
- * Hands a batch's lines to `read` one by one, until it gives false. A line that it cannot read is noted, and `onLost`
- * is told; but the last line of a file may break off.
+ * Hands the lines of a recording to `take` one by one, in pieces, so that output and progress keep up, until it gives
+ * false or nobody looks any more: then the reading is not whole. A line that it cannot read is noted, and `onLost` is told; but
+ * the last line of a file may break off.
  */
-export function readBatch(
-  { lines, first, endsOpen }: LineBatch,
-  reading: Reading,
-  { read, onLost }: { read: (line: string) => boolean; onLost: () => void },
-): boolean {
-  let number = first - 1;
-  for (const line of lines) {
-    number++;
-    if (line.trim() === "") continue;
-    try {
-      if (!read(line)) return false;
-    } catch (error) {
-      if (!(error instanceof RecordingLineError)) throw error;
-      if (endsOpen && line === lines.at(-1)) reading.truncated = true;
-      else {
-        noteBadLine(reading, { line: number, why: error.message });
-        onLost();
+export async function readRecording(
+  { file, size, batches }: RecordingSource,
+  io: Io,
+  take: (line: string) => unknown,
+  onLost: () => void = () => {},
+): Promise<{ reading: Reading; isWhole: boolean }> {
+  const reading = newReading();
+  for await (const { lines, first, bytes, endsOpen } of batches()) {
+    for (const [at, line] of lines.entries()) {
+      if (line.trim() === "") continue;
+      try {
+        if (take(line) === false) return { reading, isWhole: false };
+      } catch (error) {
+        if (!(error instanceof RecordingLineError)) throw error;
+        if (endsOpen && at === lines.length - 1) reading.truncatedLastLine = true;
+        else {
+          noteBadLine(reading, first + at, error.message);
+          onLost();
+        }
       }
     }
+    await io.ready();
+    if (io.closed) return { reading, isWhole: false };
+    const share = size === undefined ? "" : ` (${Math.min(100, Math.round((100 * bytes) / size))} %)`;
+    io.progress(() => `${file}: ${countOf(first + lines.length - 1, "line")}${share}`);
   }
-  return true;
+  return { reading, isWhole: true };
 }

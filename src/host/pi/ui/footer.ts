@@ -12,12 +12,12 @@ import {
   throttleTime,
 } from "rxjs";
 import { type Effect, quietly } from "../../../effects/effect.ts";
-import type { LanesSnapshot } from "../../../machines/lanes/lanes.ts";
+import { isUnderWay, type LanesSnapshot } from "../../../machines/lanes/lanes.ts";
 import type { EngineState } from "../../../reducers/engine/engine-state.ts";
 import { LANES, type LaneName } from "../../../reducers/engine/lane-names.ts";
 import { clocksOfSession } from "../../../reducers/session.ts";
 import { compactionThreshold } from "../../../reducers/settings.ts";
-import { LANE_LABELS } from "../../words.ts";
+import { LANE_LABELS, stateWords } from "../../../reducers/words.ts";
 
 /** The key of our text in Pi's footer. */
 export const FOOTER_KEY = "om";
@@ -52,7 +52,8 @@ export function clocksByLane(state: EngineState): Record<LaneName, { clock: numb
   };
 }
 
-const CLOCK_NAMES: Readonly<Record<LaneName, string>> = {
+/** How users know the clocks, by the lane that waits for them. */
+export const CLOCK_NAMES: Readonly<Record<LaneName, string>> = {
   observer: "observe",
   reflectDrop: "reflect",
   compaction: "compact",
@@ -78,13 +79,10 @@ export function footerText(
 }
 
 function activityOf(states: LanesSnapshot["states"], passive: boolean, paint: Paint): string {
-  const running = [
-    states.observer === "running" && "observing…",
-    states.reflectDrop === "running.reflecting" && "reflecting…",
-    states.reflectDrop === "running.dropping" && "dropping…",
-    states.compaction === "compacting" && "compacting…",
-  ].filter((word) => word !== false);
-  if (running.length > 0) return paint("accent", running.join(" "));
+  const busy = LANES.filter((lane) => isUnderWay(states[lane]) && states[lane] !== "requested");
+  if (busy.length > 0) {
+    return paint("accent", busy.map((lane) => `${stateWords(lane, states[lane])}…`).join(" "));
+  }
   const held = LANES.filter((lane) => states[lane] === "backingOff");
   if (held.length > 0) {
     return paint("warning", `${held.map((lane) => LANE_LABELS[lane]).join(", ")} failed, backing off`);

@@ -1,8 +1,19 @@
-import type { LanesSnapshot } from "../../../machines/lanes/lanes.ts";
+import { isUnderWay, type LanesSnapshot } from "../../../machines/lanes/lanes.ts";
+import { whyLane } from "../../../machines/recording/explain.ts";
 import { type EngineState, totalSpend } from "../../../reducers/engine/engine-state.ts";
 import { LANES, type LaneName, WORKERS, type Worker } from "../../../reducers/engine/lane-names.ts";
 import { poolTarget } from "../../../reducers/settings.ts";
-import { countOf, LANE_LABELS, resultWords, seconds, spendWords, tokens, whyLanes } from "../../words.ts";
+import {
+  countOf,
+  dollars,
+  LANE_LABELS,
+  resultWords,
+  seconds,
+  spendWords,
+  timeOfDay,
+  tokens,
+  usageWords,
+} from "../../../reducers/words.ts";
 import { clocksByLane, gauge, type Paint, PLAIN, type Tone } from "./footer.ts";
 
 export interface LanesInput {
@@ -27,7 +38,6 @@ export function lanesLines(
   { state, snapshot, workerModel, now }: LanesInput,
   paint: Paint = PLAIN,
 ): string[] {
-  const reasons = whyLanes(state, snapshot, now);
   const clocks = clocksByLane(state);
   const lines: string[] = [];
   const detail = (name: string, text: string, tone: Tone = "muted") =>
@@ -45,7 +55,7 @@ export function lanesLines(
       since && name.startsWith("running")
         ? `, ${seconds(Math.max(0, now - Date.parse(since.at)))} so far`
         : "";
-    detail("why", `${reasons[lane]}${length}`);
+    detail("why", `${whyLane(lane, { state, snapshot, at: now })}${length}`);
     for (const worker of WORKERS_OF[lane]) {
       const { last } = state.workers[worker];
       if (!last) continue;
@@ -65,8 +75,7 @@ export function lanesLines(
 
 function memoryLines(state: EngineState, workerModel: string, paint: Paint): string[] {
   const { counts, activeTokens } = state.session.ledger;
-  const spend = totalSpend(state);
-  const requests = WORKERS.reduce((sum, worker) => sum + state.workers[worker].requests, 0);
+  const { requests, usage } = totalSpend(state);
   const perWorker = WORKERS.filter((worker) => state.workers[worker].runs > 0)
     .map((worker) => `${worker} ${countOf(state.workers[worker].runs, "run")}`)
     .join(", ");
@@ -76,22 +85,15 @@ function memoryLines(state: EngineState, workerModel: string, paint: Paint): str
       "memory",
       `${countOf(counts.active, "active observation")}, ${countOf(counts.reflections, "reflection")}, ${tokens(counts.dropped)} dropped; pool ${tokens(activeTokens)}, target ${tokens(poolTarget(state.settings))}`,
     ),
-    row(
-      "spend",
-      `$${spend.cost.toFixed(4)}, ${countOf(requests, "request")}, ${tokens(spend.input + spend.cacheRead + spend.cacheWrite)} in, ${tokens(spend.output)} out`,
-    ),
+    row("spend", `${dollars(usage.cost)}, ${usageWords(requests, usage)}`),
     row("runs", perWorker === "" ? "none since this session was opened" : perWorker),
     row("model", workerModel),
   ];
 }
 
 function toneOf(state: string): Tone {
-  if (state.startsWith("running") || state === "compacting" || state === "requested") return "accent";
+  if (isUnderWay(state)) return "accent";
   if (state === "due" || state === "coolingDown") return "warning";
   if (state === "backingOff") return "error";
   return state === "passive" ? "dim" : "success";
-}
-
-function timeOfDay(iso: string): string {
-  return new Date(iso).toLocaleTimeString("en-GB");
 }

@@ -4,10 +4,10 @@ import {
   resolveSelection,
   selectFull,
   visibleMemory,
-} from "../../../reducers/ledger/projections.ts";
-import { memoryView } from "../../pi/ui/memory-view.ts";
-import { EXIT, type Io } from "../io.ts";
-import { loadBranch, SESSION_LEAF_OPTION } from "./session-options.ts";
+} from "../../reducers/ledger/projections.ts";
+import { memoryView } from "../pi/ui/memory-view.ts";
+import { EXIT, type Io } from "./io.ts";
+import { loadBranch, SESSION_LEAF_OPTION } from "./options.ts";
 
 interface ViewOptions {
   full?: boolean;
