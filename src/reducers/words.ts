@@ -13,9 +13,16 @@ export const LANE_LABELS: Readonly<Record<LaneName, string>> = {
   compaction: "compaction",
 };
 
+/** How users know the clocks, by the lane that waits for each. */
+export const CLOCK_LABELS: Readonly<Record<LaneName, string>> = {
+  observer: "observe",
+  reflectDrop: "reflect",
+  compaction: "compact",
+};
+
 const STATE_WORDS: Readonly<Record<string, string>> = {
   passive: "proactive work is off",
-  idle: "nothing to do yet",
+  idle: "waiting until enough is new",
   due: "waiting for its moment",
   running: "observing",
   "running.reflecting": "reflecting",

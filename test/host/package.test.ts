@@ -25,6 +25,7 @@ const ENTRIES = [
   "src/host/cli/bin.js",
   "src/host/pi/extension.ts",
   "src/host/pi/entry-renderers.ts",
+  "src/host/pi/oldest-pi.ts",
   "src/reducers/words.ts",
 ];
 

@@ -5,7 +5,7 @@ import { type Component, Text } from "@earendil-works/pi-tui";
 import { countOf } from "../../reducers/words.ts";
 
 /** Switches the lines off: a user who wants no notices wants none in the transcript either. */
-export interface EntryLines {
+interface EntryLines {
   quiet: boolean;
 }
 

@@ -24,7 +24,7 @@ export interface RunDemands {
   close(): void;
 }
 
-export interface RunDemandsOptions {
+interface RunDemandsOptions {
   engine: Engine;
   /** Puts the demand into the event stream. */
   report: (lane: LaneName) => void;

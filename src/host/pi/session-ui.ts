@@ -8,7 +8,7 @@ import { demandedLane, type RunDemands } from "./run-demand.ts";
 import { openLanesOverlay, type PiTui } from "./ui/lanes-overlay.ts";
 import { lanesLines } from "./ui/lanes-overlay-text.ts";
 
-export interface SessionUiOptions {
+interface SessionUiOptions {
   ctx: ExtensionContext;
   engine: Engine;
   steps$: Observable<Step>;

@@ -94,6 +94,15 @@ describe("replay", () => {
     );
   });
 
+  it("says under its table what the states mean that have no word for a name", async () => {
+    const failing = join(ROOT, "test/recordings/failing-observer.ndjson");
+    expect((await run(["replay", failing])).out).toMatch(/^backingOff: waiting after a failure\.$/m);
+    const reload = join(ROOT, "test/recordings/reload.ndjson");
+    expect((await run(["replay", reload, "--lane", "compaction"])).out).toMatch(
+      /^coolingDown: waiting after a compaction\.$/m,
+    );
+  });
+
   it("shows one lane, a range, or everything", async () => {
     const lane = (await run(["replay", RECORDING, "--lane", "compaction", "--json"])).out;
     const steps = parsed(lane).filter((line) => line.type === "step");

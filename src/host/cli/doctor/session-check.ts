@@ -1,14 +1,14 @@
 import { existsSync, globSync, readFileSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { clocksOf } from "../../../reducers/clocks.ts";
+import { textOf } from "../../../reducers/entries/entry.ts";
 import { readSessionFile, SessionFileError } from "../../../reducers/entries/session-file.ts";
 import { isVisibleMemoryStale } from "../../../reducers/ledger/projections.ts";
 import { sessionOfEntries } from "../../../reducers/memory.ts";
 import { messageOf } from "../../../reducers/message-of.ts";
 import type { Settings } from "../../../reducers/settings.ts";
 import { countOf, tokens } from "../../../reducers/words.ts";
-import { asRecord, asText, readJson } from "./files.ts";
-import { type Finding, findingsOf, type Surroundings } from "./finding.ts";
+import { type Finding, findingsOf, readJson, type Surroundings } from "./finding.ts";
 
 const finding = findingsOf("sessions");
 const LATEST = 5;
@@ -23,9 +23,8 @@ export function checkSessions(around: Surroundings, settings: Settings): Finding
 }
 
 function sessionsDir({ agentDir, cwd, env }: Surroundings): string {
-  const set =
-    env.PI_CODING_AGENT_SESSION_DIR ?? asText(asRecord(readJson(join(agentDir, "settings.json"))).sessionDir);
-  return set === undefined ? join(agentDir, "sessions") : resolve(cwd, set);
+  const set = env.PI_CODING_AGENT_SESSION_DIR ?? textOf(readJson(agentDir, "settings.json").sessionDir);
+  return set === "" ? join(agentDir, "sessions") : resolve(cwd, set);
 }
 
 function latestSessions(dir: string): string[] {

@@ -16,7 +16,7 @@ import {
 } from "./replay-json.ts";
 import { runReplay } from "./replay-run.ts";
 import { openSource, type ReplaySource } from "./replay-source.ts";
-import { eventLine, stepTable, summaryText, verdictText } from "./replay-text.ts";
+import { createStepTable, eventLine, summaryText, verdictText } from "./replay-text.ts";
 
 interface ReplayOptions {
   leaf?: string;
@@ -86,7 +86,7 @@ async function show(
   { set = {}, lane, from = 1, to = Number.POSITIVE_INFINITY, json, all }: ReplayOptions,
 ): Promise<number> {
   const lanes = lane ? [lane] : LANES;
-  const print = json ? (step: ReplayStep) => put(io, stepLine(step, lanes)) : stepTable(io, lanes);
+  const table = createStepTable(io, lanes);
   let shown = 0;
   if (!json) for (const line of introduction(source, set)) io.line(line);
   const report = await runReplay(source, io, {
@@ -94,13 +94,14 @@ async function show(
     onStep(step) {
       if (step.number >= from && step.number <= to && (all || changedAnything(step, lanes))) {
         shown++;
-        print(step);
+        if (json) put(io, stepLine(step, lanes));
+        else table.row(step);
       }
       return step.number < to;
     },
   });
   if (json) put(io, summaryLine(report, shown));
-  else for (const line of ["", ...summaryText(report, shown)]) io.line(line);
+  else for (const line of ["", ...table.legend(), ...summaryText(report, shown)]) io.line(line);
   complainOfLines(io, source.file, report.reading);
   return EXIT.ok;
 }

@@ -27,7 +27,7 @@ const DecidedSchema = z.object({
 const NumberedEventSchema = z.object({ number: z.int(), event: EngineEventSchema });
 
 /** First line: what is replayed. */
-export const ReplayLineSchema = z.object({
+const ReplayLineSchema = z.object({
   type: z.literal("replay"),
   format: z.literal(REPLAY_FORMAT),
   file: z.string(),
@@ -37,7 +37,7 @@ export const ReplayLineSchema = z.object({
 });
 
 /** One event and what it did. */
-export const StepLineSchema = z.object({
+const StepLineSchema = z.object({
   type: z.literal("step"),
   number: z.int(),
   at: z.string(),
@@ -53,7 +53,7 @@ export const StepLineSchema = z.object({
 });
 
 /** `--explain`: why each lane is in its state after an event. */
-export const ExplanationLineSchema = z.object({
+const ExplanationLineSchema = z.object({
   type: z.literal("explanation"),
   number: z.int(),
   at: z.string(),
@@ -62,7 +62,7 @@ export const ExplanationLineSchema = z.object({
 });
 
 /** `--verify`: the first event at which the replay decided otherwise than the recording. */
-export const DifferenceLineSchema = z.object({
+const DifferenceLineSchema = z.object({
   type: z.literal("difference"),
   ...NumberedEventSchema.shape,
   expected: DecidedSchema,
@@ -73,7 +73,7 @@ export const DifferenceLineSchema = z.object({
 const CountsSchema = z.object({ recorded: z.int(), modelled: z.int(), noTrace: z.int() });
 
 /** Last line: what it all came to. */
-export const SummaryLineSchema = z.object({
+const SummaryLineSchema = z.object({
   type: z.literal("summary"),
   events: z.int(),
   /** How many of them are above */

@@ -42,7 +42,7 @@ interface Found {
 /** What a whole replay came to. */
 export type RunReport = Tally & Found;
 
-export interface RunOptions {
+interface RunOptions {
   /** Settings in place of the recorded ones */
   patch?: Partial<Settings>;
   /** Sees every step; false ends the replay early. */

@@ -60,7 +60,7 @@ export interface RecordingSource {
 
 export type ReplaySource = SessionSource | RecordingSource;
 
-export interface SourceOptions {
+interface SourceOptions {
   leaf?: string | undefined;
   /** A recording's lines will be asked for twice. */
   twice?: boolean;

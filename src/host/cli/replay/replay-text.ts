@@ -13,6 +13,7 @@ import {
   dollars,
   LANE_LABELS,
   listed,
+  stateWords,
   timeOfDay,
   tokens,
 } from "../../../reducers/words.ts";
@@ -32,7 +33,13 @@ const LANE_WIDTHS: Readonly<Record<LaneName, number>> = { observer: 26, reflectD
 const SAVED = 2;
 
 /** Prints steps as the rows of a table, with the day above them whenever it changes. */
-export function stepTable(io: Io, lanes: readonly LaneName[]): (step: ReplayStep) => void {
+export interface StepTable {
+  row(step: ReplayStep): void;
+  /** Says what those of its states mean whose names are no words; a line, or none. */
+  legend(): string[];
+}
+
+export function createStepTable(io: Io, lanes: readonly LaneName[]): StepTable {
   const columns = io.columns ?? Number.POSITIVE_INFINITY;
   const fullWidth = lanes.reduce(
     (sum, lane) => sum + GAP.length + LANE_WIDTHS[lane],
@@ -47,9 +54,17 @@ export function stepTable(io: Io, lanes: readonly LaneName[]): (step: ReplayStep
     [nth.padStart(NUMBER_WIDTH), time.padEnd(TIME_WIDTH), words.padEnd(eventWidth), ...cells]
       .join(GAP)
       .trimEnd();
+  const meanings = new Map<string, string>();
   let day = "";
 
-  return ({ event, number: nth, modelled, state, snapshot: { states }, transitions }) => {
+  function printStep({
+    event,
+    number: nth,
+    modelled,
+    state,
+    snapshot: { states },
+    transitions,
+  }: ReplayStep): void {
     const at = Date.parse(event.at);
     const itsDay = dateOf(at);
     if (day === "") {
@@ -63,11 +78,20 @@ export function stepTable(io: Io, lanes: readonly LaneName[]): (step: ReplayStep
       const { clock, threshold } = inputs[lane];
       const moved = transitions.some((transition) => transition.lane === lane);
       const text = `${moved ? ">" : " "}${states[lane]} ${number(clock)}/${number(threshold)}`;
+      if (/[A-Z]/.test(states[lane])) meanings.set(stateWords(lane, states[lane]), states[lane]);
       const padded = text.padEnd(laneWidth(lane));
       return moved ? io.paint(["bold", colourOf(states[lane])], padded) : padded;
     });
     const words = clipped(`${modelled ? "~" : ""}${event.type} ${eventWords(event)}`.trim(), eventWidth);
     io.line(row(tokens(nth), timeOfDay(at), words, cells));
+  }
+
+  return {
+    row: printStep,
+    legend() {
+      const all = [...meanings].map(([words, state]) => `${state}: ${words}`);
+      return all.length === 0 ? [] : [`${all.join("; ")}.`];
+    },
   };
 }
 

@@ -1,3 +1,4 @@
+import { clocksByLane } from "../../../machines/lanes/inputs.ts";
 import type { LanesSnapshot } from "../../../machines/lanes/lanes.ts";
 import { whyLanes } from "../../../machines/recording/explain.ts";
 import { idAt } from "../../../reducers/branch.ts";
@@ -7,7 +8,6 @@ import { LANES, WORKERS } from "../../../reducers/engine/lane-names.ts";
 import { clocksOfSession } from "../../../reducers/session.ts";
 import { poolTarget } from "../../../reducers/settings.ts";
 import { LANE_LABELS, resultWords, seconds, tokens } from "../../../reducers/words.ts";
-import { clocksByLane } from "../../pi/ui/footer.ts";
 import type { EventHistory, EventStore } from "./event-history.ts";
 import type { EventList } from "./event-list.ts";
 import type { Change, EventDetail } from "./viewer-data.ts";

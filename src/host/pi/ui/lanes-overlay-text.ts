@@ -1,3 +1,4 @@
+import { clocksByLane } from "../../../machines/lanes/inputs.ts";
 import { isUnderWay, type LanesSnapshot } from "../../../machines/lanes/lanes.ts";
 import { whyLane } from "../../../machines/recording/explain.ts";
 import { type EngineState, totalSpend } from "../../../reducers/engine/engine-state.ts";
@@ -14,9 +15,9 @@ import {
   tokens,
   usageWords,
 } from "../../../reducers/words.ts";
-import { clocksByLane, gauge, type Paint, PLAIN, type Tone } from "./footer.ts";
+import { gauge, type Paint, PLAIN, type Tone } from "./footer.ts";
 
-export interface LanesInput {
+interface LanesInput {
   state: EngineState;
   snapshot: LanesSnapshot;
   /** `provider/id` of the workers' model, or why there is none */

@@ -11,7 +11,7 @@ export type PiTui = Pick<
   "matchesKey" | "truncateToWidth" | "visibleWidth" | "wrapTextWithAnsi"
 >;
 
-export interface LanesOverlayOptions {
+interface LanesOverlayOptions {
   engine: Engine;
   steps$: Observable<Step>;
   workerModel: () => string;

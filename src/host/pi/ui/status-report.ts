@@ -1,17 +1,13 @@
+import { clocksByLane } from "../../../machines/lanes/inputs.ts";
 import { type EngineState, totalSpend } from "../../../reducers/engine/engine-state.ts";
 import { LANES, type LaneName, WORKERS } from "../../../reducers/engine/lane-names.ts";
 import type { EntryLookup } from "../../../reducers/entries/entry.ts";
 import { IGNORED_REASONS } from "../../../reducers/entries/entry-fact.ts";
-import {
-  diffProjections,
-  isVisibleMemoryStale,
-  resolveSelection,
-  selectFull,
-  visibleMemory,
-} from "../../../reducers/ledger/projections.ts";
+import { diffProjections, isVisibleMemoryStale } from "../../../reducers/ledger/projections.ts";
 import { clocksOfSession } from "../../../reducers/session.ts";
 import { poolTarget } from "../../../reducers/settings.ts";
 import {
+  CLOCK_LABELS,
   countOf,
   dollars,
   LANE_LABELS,
@@ -21,9 +17,9 @@ import {
   usageWords,
 } from "../../../reducers/words.ts";
 import type { SettingsProblem } from "../../settings/settings.ts";
-import { CLOCK_NAMES, clocksByLane } from "./footer.ts";
+import { memoryIn } from "./memory-view.ts";
 
-export interface StatusInput {
+interface StatusInput {
   state: EngineState;
   lanes: Readonly<Record<LaneName, string>>;
   lookup: EntryLookup;
@@ -45,10 +41,10 @@ export function statusReport({ state, lanes, lookup, problems, workerModel }: St
 }
 
 function memorySection({ session, settings }: EngineState, lookup: EntryLookup): string {
-  const { branch, ledger } = session;
+  const { ledger } = session;
   const { counts } = ledger;
-  const visible = visibleMemory(branch, ledger, lookup);
-  const drift = diffProjections(visible, resolveSelection(selectFull(ledger), branch, lookup));
+  const visible = memoryIn(session, lookup, "visible");
+  const drift = diffProjections(visible, memoryIn(session, lookup, "full"));
   const lines = [
     "Memory",
     `  full      ${countOf(counts.active, "active observation")} (${countOf(counts.dropped, "dropped", "dropped")}), ${countOf(counts.reflections, "reflection")}`,
@@ -72,7 +68,7 @@ function clockSection(state: EngineState): string {
     "Clocks (source tokens)",
     ...LANES.map((lane) => {
       const { clock, threshold } = byLane[lane];
-      return `  ${CLOCK_NAMES[lane].padEnd(9)} ${tokens(clock)} of ${tokens(threshold)}`;
+      return `  ${CLOCK_LABELS[lane].padEnd(9)} ${tokens(clock)} of ${tokens(threshold)}`;
     }),
     `  drop      ${tokens(clocks.drop)} since the last drop (the dropper follows the reflector)`,
     `  since     ${tokens(clocks.sinceCompaction)} since the last compaction`,
