@@ -2,6 +2,7 @@ import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import type { Observable } from "rxjs";
 import type { LiveSession } from "../../effects/live-session.ts";
 import type { Engine, Step } from "../../machines/engine.ts";
+import { messageOf } from "../../reducers/message-of.ts";
 import type { InspectServer } from "../inspector/server/inspect-server.ts";
 import { modelName } from "./model-choice.ts";
 import { demandedLane, type RunDemands } from "./run-demand.ts";
@@ -56,7 +57,7 @@ export function createSessionUi(options: SessionUiOptions, show: Show) {
         }
       } catch (error) {
         serving = undefined;
-        if (isOpen()) show(command, `/om:inspect: ${error instanceof Error ? error.message : error}`);
+        if (isOpen()) show(command, `/om:inspect: ${messageOf(error)}`);
       }
     },
 

@@ -124,6 +124,22 @@ describe("replay", () => {
     expect(linesOf(piped.out).slice(1)).toEqual(linesOf(first).slice(1));
   });
 
+  it.skipIf(process.platform === "win32")(
+    "reads a pipe that has a file's name, also where it must twice",
+    () => {
+      const piped = (command: string) =>
+        spawnSync("bash", ["-c", `"$0" "$1" ${command}`, process.execPath, BIN, RECORDING], {
+          encoding: "utf8",
+        });
+      expect(piped('replay <(cat "$2") --verify').stdout).toMatch(/^Verified: 57 events/);
+      expect(piped('replay <(cat "$2") --set observeAfterTokens=4000').stdout).toMatch(
+        /4 recorded observer runs/,
+      );
+      const [row = "{}"] = linesOf(piped('tune <(cat "$2") --observe 1500 --json').stdout);
+      expect(TuneLineSchema.parse(JSON.parse(row)).runs.observer).toBe(4);
+    },
+  );
+
   it("verifies a recording, and names the event whose transition was edited", async () => {
     expect(await run(["replay", RECORDING, "--verify"])).toMatchObject({
       code: 0,

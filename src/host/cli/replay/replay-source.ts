@@ -51,11 +51,8 @@ export interface SessionSource {
   reading: Reading;
 }
 
-export interface RecordingSource {
+export interface RecordingSource extends Input {
   kind: "recording";
-  file: string;
-  size: number | undefined;
-  batches(): AsyncGenerator<LineBatch>;
 }
 
 export type ReplaySource = SessionSource | RecordingSource;
@@ -69,27 +66,12 @@ interface SourceOptions {
 /** Finds out what a file is. Throws `UsageError` for anything but a Pi session or a recording. */
 export async function openSource(file: string, options: SourceOptions = {}): Promise<ReplaySource> {
   const { leaf, twice = false } = options;
-  const input = openInput(file, { twice });
-  const opened = input.batches();
-  const first = await opened.next();
-  if (first.done) throw new UsageError(`${input.file}: it is empty`);
-  if (isSession(first.value, input.file)) {
-    return sessionSource(input, await textOf(first.value, opened), leaf);
-  }
-  if (leaf !== undefined) {
-    throw new UsageError(`${input.file}: it is a recording, which has no leaves; --leaf is for Pi sessions`);
-  }
-  let unread: AsyncGenerator<LineBatch> | undefined = rejoin(first.value, opened);
-  return {
-    kind: "recording",
-    file: input.file,
-    size: input.size,
-    batches() {
-      const batches = unread ?? input.batches();
-      unread = undefined;
-      return batches;
-    },
-  };
+  const input = openInput(file, twice);
+  const first = await firstOf(input.batches());
+  if (!first) throw new UsageError(`${input.file}: it is empty`);
+  if (isSession(first, input.file)) return sessionSource(input.file, await textOf(input.batches()), leaf);
+  if (leaf === undefined) return { kind: "recording", ...input };
+  throw new UsageError(`${input.file}: it is a recording, which has no leaves; --leaf is for Pi sessions`);
 }
 
 /** Reads a file that must be a Pi session. */
@@ -124,26 +106,25 @@ function tryJson(text: string): unknown {
   }
 }
 
-async function* rejoin(first: LineBatch, rest: AsyncGenerator<LineBatch>): AsyncGenerator<LineBatch> {
-  yield first;
-  yield* rest;
+async function firstOf(batches: AsyncGenerator<LineBatch>): Promise<LineBatch | undefined> {
+  for await (const batch of batches) return batch;
+  return undefined;
 }
 
-async function textOf(first: LineBatch, rest: AsyncGenerator<LineBatch>): Promise<string> {
-  const parts: string[] = [];
-  for await (const { lines, endsOpen } of rejoin(first, rest))
-    parts.push(lines.join("\n"), endsOpen ? "" : "\n");
-  return parts.join("");
+async function textOf(batches: AsyncGenerator<LineBatch>): Promise<string> {
+  let text = "";
+  for await (const { lines, endsOpen } of batches) text += lines.join("\n") + (endsOpen ? "" : "\n");
+  return text;
 }
 
-function sessionSource(input: Input, text: string, leaf: string | undefined): SessionSource {
+function sessionSource(file: string, text: string, leaf: string | undefined): SessionSource {
   try {
     const session = readSessionFile(text, leaf === undefined ? {} : { leaf });
     const reading = newReading(session.truncatedLastLine);
     for (const { line } of session.problems) noteBadLine(reading, line, "it is not a JSON object");
-    return { kind: "session", file: input.file, session, reading };
+    return { kind: "session", file, session, reading };
   } catch (error) {
-    if (error instanceof SessionFileError) throw new UsageError(`${input.file}: ${error.message}`);
+    if (error instanceof SessionFileError) throw new UsageError(`${file}: ${error.message}`);
     throw error;
   }
 }
