@@ -4,6 +4,7 @@ import { z } from "zod";
 import { parseRecordingLine } from "../../machines/recording/recording-line.ts";
 import { createTune, gridOf, type TuneRow } from "../../machines/what-if/tune.ts";
 import { createRunStatistics, type Price, type RunStatistics } from "../../machines/what-if/workload.ts";
+import { WORKERS } from "../../reducers/engine/lane-names.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../reducers/settings.ts";
 import { countOf, listed, tokens } from "../../reducers/words.ts";
 import { NAMESPACE } from "../settings/settings.ts";
@@ -182,7 +183,8 @@ function tableOf(io: Io, rows: readonly TuneRow[], isPriced: boolean): string {
   return table.toString().replace(/ +$/gm, "");
 }
 
-interface Told {
+/** What the lines under the table speak of. */
+interface Comparison {
   sources: readonly ReplaySource[];
   rows: readonly TuneRow[];
   statistics: RunStatistics;
@@ -191,11 +193,11 @@ interface Told {
   isGiven: boolean;
 }
 
-function notes({ sources, rows, statistics, price, isGiven }: Told): string[] {
+function notes({ sources, rows, statistics, price, isGiven }: Comparison): string[] {
   const model = statistics.model();
-  const measured = (["observer", "reflector", "dropper"] as const)
-    .filter((worker) => model[worker].measuredRuns > 0)
-    .map((worker) => countOf(model[worker].measuredRuns, `${worker} run`));
+  const measured = WORKERS.filter((worker) => model[worker].measuredRuns > 0).map((worker) =>
+    countOf(model[worker].measuredRuns, `${worker} run`),
+  );
   const basis =
     measured.length > 0 ? `the mean of ${listed(measured)}` : "experience, since no run was recorded";
   const origin = isGiven ? "" : ", as the recorded usage has it";

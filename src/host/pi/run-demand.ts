@@ -1,6 +1,5 @@
 import type { Engine, Step } from "../../machines/engine.ts";
-import type { LaneName } from "../../reducers/engine/lane-names.ts";
-import { laneOf } from "../../reducers/engine/lane-names.ts";
+import { type LaneName, laneOf } from "../../reducers/engine/lane-names.ts";
 import { resultWords, spendWords } from "../../reducers/words.ts";
 
 /** What `/om:run` can be asked for, and the lane that it concerns. */

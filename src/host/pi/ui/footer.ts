@@ -41,7 +41,7 @@ export function gauge(clock: number, threshold: number, cells = CELLS): string {
 }
 
 /** The footer's one line: each clock as a gauge, and what is going on. */
-function footerText(state: EngineState, states: LanesSnapshot["states"], paint: Paint = PLAIN): string {
+function footerText(state: EngineState, states: LanesSnapshot["states"], paint: Paint): string {
   const clocks = clocksByLane(state);
   // Names first and single spaces: Pi makes one space of several, so that nothing else tells whose bar it is.
   const gauges = LANES.map((lane) => {

@@ -2,7 +2,7 @@ import { clocksByLane } from "../../../machines/lanes/inputs.ts";
 import { isUnderWay, type LanesSnapshot } from "../../../machines/lanes/lanes.ts";
 import { whyLane } from "../../../machines/recording/explain.ts";
 import { type EngineState, totalSpend } from "../../../reducers/engine/engine-state.ts";
-import { LANES, type LaneName, WORKERS, type Worker } from "../../../reducers/engine/lane-names.ts";
+import { LANES, laneOf, WORKERS } from "../../../reducers/engine/lane-names.ts";
 import { poolTarget } from "../../../reducers/settings.ts";
 import {
   countOf,
@@ -25,12 +25,6 @@ interface LanesInput {
   /** Milliseconds since the epoch */
   now: number;
 }
-
-const WORKERS_OF: Readonly<Record<LaneName, readonly Worker[]>> = {
-  observer: ["observer"],
-  reflectDrop: ["reflector", "dropper"],
-  compaction: [],
-};
 
 const INDENT = 15;
 
@@ -57,11 +51,12 @@ export function lanesLines(
         ? `, ${seconds(Math.max(0, now - Date.parse(since.at)))} so far`
         : "";
     detail("why", `${whyLane(lane, { state, snapshot, at: now })}${length}`);
-    for (const worker of WORKERS_OF[lane]) {
+    const workers = WORKERS.filter((worker) => laneOf(worker) === lane);
+    for (const worker of workers) {
       const { last } = state.workers[worker];
       if (!last) continue;
       const tone = last.outcome === "failed" ? "error" : "muted";
-      const who = WORKERS_OF[lane].length > 1 ? `${worker} ` : "";
+      const who = workers.length > 1 ? `${worker} ` : "";
       detail("last", `${who}${resultWords(last)} at ${timeOfDay(last.at)} (${spendWords(last)})`, tone);
     }
     if (lane === "compaction") {
