@@ -1,12 +1,7 @@
 import { InvalidArgumentError } from "commander";
-import type { EntryLookup } from "../../reducers/entries/entry.ts";
-import { sessionOfEntries } from "../../reducers/memory.ts";
-import type { SessionState } from "../../reducers/session.ts";
 import { type Settings, SettingsSchema } from "../../reducers/settings.ts";
 import { allowedWords, isSettingsKey } from "../settings/settings-schema.ts";
 import { unknownKeyWords } from "../settings/settings-words.ts";
-import type { Io } from "./io.ts";
-import { badLineWords, openSession, type Reading } from "./replay/replay-source.ts";
 
 /** For commands that take nothing but sessions */
 export const SESSION_LEAF_OPTION = [
@@ -58,21 +53,4 @@ export function setWords(patch: Partial<Settings>): string {
 export function ordinalOf(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError("It must be a number from 1 on.");
   return Number(text);
-}
-
-/** A session file's branch, folded, with its entries by id. Lines that cannot be read are named on stderr. */
-export async function loadBranch(
-  io: Io,
-  file: string,
-  leaf: string | undefined,
-): Promise<{ session: SessionState; lookup: EntryLookup }> {
-  const source = await openSession(file, leaf);
-  complainOfLines(io, source.file, source.reading);
-  return sessionOfEntries(source.session.entries);
-}
-
-/** Names the lines of a file that could not be read on stderr. */
-export function complainOfLines(io: Io, file: string, reading: Reading): void {
-  const words = badLineWords(file, reading);
-  if (words !== undefined) io.complain(words);
 }

@@ -2,7 +2,8 @@ import { Command } from "commander";
 import { recallFrom, renderRecall } from "../../reducers/ledger/recall.ts";
 import { clipped, countOf } from "../../reducers/words.ts";
 import { EXIT, type Io, UsageError } from "./io.ts";
-import { loadBranch, ordinalOf, SESSION_LEAF_OPTION } from "./options.ts";
+import { ordinalOf, SESSION_LEAF_OPTION } from "./options.ts";
+import { loadBranch } from "./replay/replay-source.ts";
 
 interface RecallOptions {
   page: number;

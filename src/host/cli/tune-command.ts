@@ -9,9 +9,9 @@ import { DEFAULT_SETTINGS, type Settings } from "../../reducers/settings.ts";
 import { countOf, listed, tokens } from "../../reducers/words.ts";
 import { NAMESPACE } from "../settings/settings.ts";
 import { EXIT, type Io, UsageError } from "./io.ts";
-import { complainOfLines, ordinalOf, withSetting } from "./options.ts";
+import { ordinalOf, withSetting } from "./options.ts";
 import { runReplay } from "./replay/replay-run.ts";
-import { openSource, type ReplaySource, readRecording } from "./replay/replay-source.ts";
+import { complainOfLines, openSource, type ReplaySource, readRecording } from "./replay/replay-source.ts";
 
 interface TuneOptions {
   observe?: number[];

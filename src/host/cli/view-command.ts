@@ -2,7 +2,8 @@ import { Command } from "commander";
 import { isVisibleMemoryStale } from "../../reducers/ledger/projections.ts";
 import { memoryIn, memoryView } from "../pi/ui/memory-view.ts";
 import { EXIT, type Io } from "./io.ts";
-import { loadBranch, SESSION_LEAF_OPTION } from "./options.ts";
+import { SESSION_LEAF_OPTION } from "./options.ts";
+import { loadBranch } from "./replay/replay-source.ts";
 
 interface ViewOptions {
   full?: boolean;

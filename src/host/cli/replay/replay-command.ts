@@ -5,7 +5,7 @@ import { LANES, type LaneName } from "../../../reducers/engine/lane-names.ts";
 import type { Settings } from "../../../reducers/settings.ts";
 import { countOf, listed } from "../../../reducers/words.ts";
 import { EXIT, type Io, UsageError } from "../io.ts";
-import { complainOfLines, LEAF_OPTION, SET_OPTION, setWords } from "../options.ts";
+import { LEAF_OPTION, SET_OPTION, setWords } from "../options.ts";
 import {
   isVerified,
   lanesAfter,
@@ -15,7 +15,7 @@ import {
   summaryLine,
 } from "./replay-json.ts";
 import { runReplay } from "./replay-run.ts";
-import { openSource, type ReplaySource } from "./replay-source.ts";
+import { complainOfLines, openSource, type ReplaySource } from "./replay-source.ts";
 import { createStepTable, eventLine, summaryText, verdictText } from "./replay-text.ts";
 
 interface ReplayOptions {

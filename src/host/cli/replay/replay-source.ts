@@ -1,9 +1,12 @@
 import { RecordingLineError } from "../../../machines/recording/recording-line.ts";
+import type { EntryLookup } from "../../../reducers/entries/entry.ts";
 import {
   readSessionFile,
   type SessionFile,
   SessionFileError,
 } from "../../../reducers/entries/session-file.ts";
+import { sessionOfEntries } from "../../../reducers/memory.ts";
+import type { SessionState } from "../../../reducers/session.ts";
 import { countOf, listed, tokens } from "../../../reducers/words.ts";
 import { type Input, type LineBatch, openInput } from "../input/input.ts";
 import { type Io, UsageError } from "../io.ts";
@@ -44,6 +47,12 @@ export function badLineWords(file: string, reading: Reading): string | undefined
   return reading.badLines === 0 ? undefined : `${file}: ${badLinesIn(reading)}`;
 }
 
+/** Names the lines of a file that could not be read on stderr. */
+export function complainOfLines(io: Io, file: string, reading: Reading): void {
+  const words = badLineWords(file, reading);
+  if (words !== undefined) io.complain(words);
+}
+
 export interface SessionSource {
   kind: "session";
   file: string;
@@ -75,12 +84,23 @@ export async function openSource(file: string, options: SourceOptions = {}): Pro
 }
 
 /** Reads a file that must be a Pi session. */
-export async function openSession(file: string, leaf: string | undefined): Promise<SessionSource> {
+async function openSession(file: string, leaf: string | undefined): Promise<SessionSource> {
   const source = await openSource(file, { leaf });
   if (source.kind === "session") return source;
   throw new UsageError(
     `${source.file}: it is a recording, which holds no text; name the Pi session's own file`,
   );
+}
+
+/** A session file's branch, folded, with its entries by id. Lines that cannot be read are named on stderr. */
+export async function loadBranch(
+  io: Io,
+  file: string,
+  leaf: string | undefined,
+): Promise<{ session: SessionState; lookup: EntryLookup }> {
+  const source = await openSession(file, leaf);
+  complainOfLines(io, source.file, source.reading);
+  return sessionOfEntries(source.session.entries);
 }
 
 /** Goes by the first line that is JSON; the rest may hold anything. */
