@@ -64,12 +64,12 @@ function failureWords({ kind, message }: Failure): string {
 /** What a run used: `2 requests, 4,120 in, 312 out, 1.2 s, $0.0031`. */
 export function spendWords({ requests, usage, durationMs }: RunFinished): string {
   const cost = usage.cost > 0 ? `, ${dollars(usage.cost)}` : "";
-  return `${usageWords(requests, usage)}, ${seconds(durationMs)}${cost}`;
+  return `${usageWords(requests, usage)}, ${duration(durationMs)}${cost}`;
 }
 
 /** `2 requests, 4,120 in, 312 out`, in model tokens */
 export function usageWords(requests: number, { input, cacheRead, cacheWrite, output }: Usage): string {
-  return `${countOf(requests, "request")}, ${tokens(input + cacheRead + cacheWrite)} in, ${tokens(output)} out`;
+  return `${countOf(requests, "request")}, ${grouped(input + cacheRead + cacheWrite)} in, ${grouped(output)} out`;
 }
 
 /** USD, as small as a run costs: `$0.0031` */
@@ -79,11 +79,11 @@ export function dollars(usd: number): string {
 
 /** `1 event`, `2,000 events` */
 export function countOf(count: number, one: string, more = `${one}s`): string {
-  return `${tokens(count)} ${count === 1 ? one : more}`;
+  return `${grouped(count)} ${count === 1 ? one : more}`;
 }
 
-/** A whole number, of tokens or of anything, with its thousands apart: `21,340`. Many times faster than `toLocaleString`. */
-export function tokens(count: number): string {
+/** A whole number with its thousands apart: `21,340`. Many times faster than `toLocaleString`. */
+export function grouped(count: number): string {
   const digits = String(Math.round(count));
   return digits.length <= 3 ? digits : digits.replace(/\B(?=(?:\d{3})+$)/g, ",");
 }
@@ -96,7 +96,7 @@ export function compact(count: number): string {
 }
 
 /** Milliseconds as a span of time: `340 ms`, `1.2 s`, `30 s`, `3 min` */
-export function seconds(ms: number): string {
+export function duration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 120_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0).replace(/\.0$/, "")} s`;
   return `${Math.round(ms / 60_000)} min`;

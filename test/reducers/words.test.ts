@@ -4,13 +4,21 @@ import { getStateNodes } from "xstate/graph";
 import { compactionLane } from "../../src/machines/lanes/compaction-lane.ts";
 import { observerLane } from "../../src/machines/lanes/observer-lane.ts";
 import { reflectDropLane } from "../../src/machines/lanes/reflect-drop-lane.ts";
-import { clipped, compact, countOf, listed, seconds, stateWords, tokens } from "../../src/reducers/words.ts";
+import {
+  clipped,
+  compact,
+  countOf,
+  duration,
+  grouped,
+  listed,
+  stateWords,
+} from "../../src/reducers/words.ts";
 
 describe("numbers for people", () => {
   it("have their thousands apart as people write them", () => {
     fc.assert(
       fc.property(fc.integer({ min: -1_000_000_000, max: 1_000_000_000 }), (count) => {
-        expect(tokens(count)).toBe(count.toLocaleString("en-US"));
+        expect(grouped(count)).toBe(count.toLocaleString("en-US"));
       }),
     );
   });
@@ -35,7 +43,7 @@ describe("numbers for people", () => {
   });
 
   it("tell a span of time in the unit that fits it", () => {
-    expect([340, 1000, 1240, 30_000, 119_400, 180_000].map(seconds)).toEqual([
+    expect([340, 1000, 1240, 30_000, 119_400, 180_000].map(duration)).toEqual([
       "340 ms",
       "1 s",
       "1.2 s",

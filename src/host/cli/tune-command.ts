@@ -6,7 +6,7 @@ import { createTune, gridOf, type TuneRow } from "../../machines/what-if/tune.ts
 import { createRunStatistics, type Price, type RunStatistics } from "../../machines/what-if/workload.ts";
 import { WORKERS } from "../../reducers/engine/lane-names.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../reducers/settings.ts";
-import { countOf, listed, tokens } from "../../reducers/words.ts";
+import { countOf, grouped, listed } from "../../reducers/words.ts";
 import { NAMESPACE } from "../settings/settings.ts";
 import { EXIT, type Io, UsageError } from "./io.ts";
 import { ordinalOf, withSetting } from "./options.ts";
@@ -176,7 +176,7 @@ function tableOf(io: Io, rows: readonly TuneRow[], isPriced: boolean): string {
   });
   for (const [index, row] of rows.entries()) {
     const cost = isPriced ? [row.usage.cost.toFixed(4)] : [];
-    const numbers = COLUMNS.map(([, cell]) => tokens(cell(row)));
+    const numbers = COLUMNS.map(([, cell]) => grouped(cell(row)));
     const cells = [String(index + 1), ...numbers, ...cost, row.best ? "*" : ""];
     table.push(row.best ? cells.map((cell) => io.paint("bold", cell)) : cells);
   }
@@ -208,7 +208,7 @@ function notes({ sources, rows, statistics, price, isGiven }: Comparison): strin
     Object.entries(thresholds).every(([key, value]) => Reflect.get(DEFAULT_SETTINGS, key) === value),
   );
   return [
-    `${countOf(sources.length, "file")}. All results are modelled on ${basis}; compactions keep ${tokens(model.keepTokens)} tokens.`,
+    `${countOf(sources.length, "file")}. All results are modelled on ${basis}; compactions keep ${grouped(model.keepTokens)} tokens.`,
     money,
     "* marks the rows that no other row beats in cost, longest spans, tokens cut unobserved and compactions.",
     ...(asDefault === -1 ? [] : [`Row ${asDefault + 1} has the default thresholds.`]),

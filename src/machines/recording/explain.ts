@@ -1,6 +1,6 @@
 import type { EngineState } from "../../reducers/engine/engine-state.ts";
 import type { LaneName } from "../../reducers/engine/lane-names.ts";
-import { countOf, LANE_LABELS, seconds, tokens } from "../../reducers/words.ts";
+import { countOf, duration, grouped, LANE_LABELS } from "../../reducers/words.ts";
 import {
   keptByCompaction,
   missingByClock,
@@ -28,7 +28,7 @@ export function explainLane(lane: LaneName, moment: EngineMoment): string {
   const { clock, threshold } = laneInputs(state, snapshot.states, at)[lane];
   const since = snapshot.since[lane];
   const from = since ? ` since #${since.seq}` : "";
-  const head = `${LANE_LABELS[lane]} is ${snapshot.states[lane]}${from}: ${tokens(clock)} of ${tokens(threshold)} tokens`;
+  const head = `${LANE_LABELS[lane]} is ${snapshot.states[lane]}${from}: ${grouped(clock)} of ${grouped(threshold)} tokens`;
   return `${head}; ${whyLane(lane, moment)}`;
 }
 
@@ -68,19 +68,19 @@ function whyWork(lane: "observer" | "reflectDrop", why: Why): string {
           : "no observation is newer than the last reflection, so it waits for the observer to record";
       const due = missing > 0 ? makeItDue(missing) : "due at the next event";
       const delay = delayLeft(context, at);
-      return delay > 0 ? `${failed(lane, why)}; ${due}, but not within ${seconds(delay)}` : due;
+      return delay > 0 ? `${failed(lane, why)}; ${due}, but not within ${duration(delay)}` : due;
     }
     case "due":
       return lane === "reflectDrop" ? whyDueAfterObserver(why) : `waiting for ${NEXT_TRIGGER}`;
     case "coolingDown": {
       const dueAt = context.clockAtStart + input.threshold;
-      const more = tokens(Math.max(0, dueAt - input.clock));
-      return `its run at ${tokens(context.clockAtStart)} tokens found nothing to record; due again at ${tokens(dueAt)}, ${more} more, or when its watermark moves`;
+      const more = grouped(Math.max(0, dueAt - input.clock));
+      return `its run at ${grouped(context.clockAtStart)} tokens found nothing to record; due again at ${grouped(dueAt)}, ${more} more, or when its watermark moves`;
     }
     case "backingOff": {
       const delay = delayLeft(context, at);
       return delay > 0
-        ? `${failed(lane, why)}; it tries again at the first turn_end or agent_start after ${seconds(delay)}`
+        ? `${failed(lane, why)}; it tries again at the first turn_end or agent_start after ${duration(delay)}`
         : `${failed(lane, why)}; the delay is over, waiting for ${NEXT_TRIGGER}`;
     }
     default:
@@ -112,7 +112,7 @@ function whyRunning(lane: "observer" | "reflectDrop", { snapshot, state }: Why):
     snapshot.states[lane] === "running.reflecting"
       ? "; if it records something while the pool is over its target, the dropper follows"
       : "";
-  return `run ${runId}, started at ${tokens(clockAtStart)}, is in flight and ends within ${seconds(workerTimeoutMs)}${then}`;
+  return `run ${runId}, started at ${grouped(clockAtStart)}, is in flight and ends within ${duration(workerTimeoutMs)}${then}`;
 }
 
 function whyCompaction(why: Why): string {
@@ -123,7 +123,7 @@ function whyCompaction(why: Why): string {
     case "due": {
       if (!input.observerBehind) return "waiting for agent_settled, so that it interrupts nobody";
       const ready = triggered ? "goes ahead as soon as it has caught up" : "waiting for agent_settled";
-      return `held back because observer is ${snapshot.states.observer} and a cut now would lose ${tokens(inputs.observer.clock)} unobserved tokens, ${ready}`;
+      return `held back because observer is ${snapshot.states.observer} and a cut now would lose ${grouped(inputs.observer.clock)} unobserved tokens, ${ready}`;
     }
     case "requested":
       return `Pi was asked to compact (${runId}) and has not begun; if the agent settles again first, the request is lost`;
@@ -148,7 +148,7 @@ function whyCompactionIsNotDue({ snapshot, inputs: { compaction: input } }: Why)
   const missing = missingElse + byFailure;
   const parts: string[] = [];
   if (state === "coolingDown" || (missing > 0 && byTail === missing))
-    parts.push(`the last compaction kept ${tokens(keptByCompaction(input))} tokens`);
+    parts.push(`the last compaction kept ${grouped(keptByCompaction(input))} tokens`);
   if (state === "backingOff" || byFailure > 0) parts.push(inARow(context.failures));
   return [...parts, missing > 0 ? makeItDue(missing) : "due at the next event"].join("; ");
 }

@@ -7,7 +7,7 @@ import { isVisibleMemoryStale } from "../../../reducers/ledger/projections.ts";
 import { sessionOfEntries } from "../../../reducers/memory.ts";
 import { messageOf } from "../../../reducers/message-of.ts";
 import type { Settings } from "../../../reducers/settings.ts";
-import { countOf, tokens } from "../../../reducers/words.ts";
+import { countOf, grouped } from "../../../reducers/words.ts";
 import { type Finding, findingsOf, readJson, type Surroundings } from "./finding.ts";
 
 const finding = findingsOf("sessions");
@@ -81,7 +81,7 @@ function judge(name: string, text: string, settings: Settings): Finding[] {
   }
   if (counts.observations > 0 && observe > FAR_BEHIND * settings.observeAfterTokens) {
     const advice = "see /om:status for the observer's failures, or replay this file";
-    complain(`the observer is far behind: ${tokens(observe)} tokens are unobserved`, advice);
+    complain(`the observer is far behind: ${grouped(observe)} tokens are unobserved`, advice);
   }
   if (isVisibleMemoryStale(ledger)) {
     const advice = "the next compaction of ours shows it again: /compact in Pi";
@@ -91,6 +91,6 @@ function judge(name: string, text: string, settings: Settings): Finding[] {
     counts.observations === 0
       ? "no memory"
       : `${countOf(counts.active, "active observation")}, ${countOf(counts.reflections, "reflection")}`;
-  const state = `${name}: ${countOf(entries.length, "entry", "entries")}, ${memory}, ${tokens(observe)} tokens unobserved`;
+  const state = `${name}: ${countOf(entries.length, "entry", "entries")}, ${memory}, ${grouped(observe)} tokens unobserved`;
   return findings.length > 0 ? findings : [finding("ok", state)];
 }

@@ -7,7 +7,7 @@ import {
 } from "../../../reducers/entries/session-file.ts";
 import { sessionOfEntries } from "../../../reducers/memory.ts";
 import type { SessionState } from "../../../reducers/session.ts";
-import { countOf, listed, tokens } from "../../../reducers/words.ts";
+import { countOf, grouped, listed } from "../../../reducers/words.ts";
 import { type Input, type LineBatch, openInput } from "../input/input.ts";
 import { type Io, UsageError } from "../io.ts";
 
@@ -38,7 +38,7 @@ export function badLinesIn({ badLines, firstBadLines }: Reading): string {
   if (badLines === 0) return "";
   const named = firstBadLines.slice(0, BAD_LINES_NAMED).map(({ line, why }) => `line ${line} (${why})`);
   const more = badLines - named.length;
-  const all = more > 0 ? [...named, `${tokens(more)} more`] : named;
+  const all = more > 0 ? [...named, `${grouped(more)} more`] : named;
   return `${countOf(badLines, "line")} could not be read: ${listed(all)}`;
 }
 

@@ -11,11 +11,11 @@ import {
   countOf,
   dateOf,
   dollars,
+  grouped,
   LANE_LABELS,
   listed,
   stateWords,
   timeOfDay,
-  tokens,
 } from "../../../reducers/words.ts";
 import { decisionWords, eventWords } from "../../inspector/history/event-words.ts";
 import type { Io } from "../io.ts";
@@ -49,7 +49,7 @@ export function createStepTable(io: Io, lanes: readonly LaneName[]): StepTable {
   const laneWidth = (lane: LaneName) => LANE_WIDTHS[lane] - (isShort ? SAVED : 0);
   const missing = isShort ? fullWidth - SAVED * lanes.length - columns : 0;
   const eventWidth = Math.max(NARROWEST_EVENT, EVENT_WIDTH - Math.max(0, missing));
-  const number = isShort ? compact : tokens;
+  const number = isShort ? compact : grouped;
   const row = (nth: string, time: string, words: string, cells: readonly string[]) =>
     [nth.padStart(NUMBER_WIDTH), time.padEnd(TIME_WIDTH), words.padEnd(eventWidth), ...cells]
       .join(GAP)
@@ -83,7 +83,7 @@ export function createStepTable(io: Io, lanes: readonly LaneName[]): StepTable {
       return moved ? io.paint(["bold", colourOf(states[lane])], padded) : padded;
     });
     const words = clipped(`${modelled ? "~" : ""}${event.type} ${eventWords(event)}`.trim(), eventWidth);
-    io.line(row(tokens(nth), timeOfDay(at), words, cells));
+    io.line(row(grouped(nth), timeOfDay(at), words, cells));
   }
 
   return {
@@ -122,7 +122,7 @@ export function summaryText(report: RunReport, shown: number): string[] {
   const runs = listed(WORKERS.map((worker) => runWords(worker, report.runs[worker])));
   const money = cost > 0 ? `; ${dollars(cost)}` : "";
   const lines = [
-    `${countOf(events, "event")}, ${tokens(shown)} shown: ${runs}; ${countOf(compactions, "compaction")}${money}.`,
+    `${countOf(events, "event")}, ${grouped(shown)} shown: ${runs}; ${countOf(compactions, "compaction")}${money}.`,
   ];
   if (missingEvents > 0) {
     const many = countOf(missingEvents, "event is", "events are");
@@ -136,7 +136,7 @@ export function summaryText(report: RunReport, shown: number): string[] {
 function runWords(worker: Worker, outcomes: Tally["runs"][Worker]): string {
   const all = Object.values(outcomes).reduce((sum, n) => sum + n, 0);
   const unusual = Object.entries(outcomes).filter(([outcome]) => outcome !== "recorded");
-  const how = unusual.map(([outcome, n]) => `${tokens(n)} ${outcome}`).join(", ");
+  const how = unusual.map(([outcome, n]) => `${grouped(n)} ${outcome}`).join(", ");
   return `${countOf(all, `${worker} run`)}${how === "" ? "" : ` (${how})`}`;
 }
 
@@ -174,7 +174,7 @@ function modelWords(answers: AnswerCounts, model: Workload | undefined): string 
   if (assumed.length > 0) parts.push(`For the ${listed(assumed)} it goes by experience, not by this file.`);
   if (answers.compaction.modelled > 0) {
     const kept = model?.keepIsMeasured
-      ? `${tokens(model.keepTokens)} tokens, as recorded`
+      ? `${grouped(model.keepTokens)} tokens, as recorded`
       : "20,000 tokens, Pi's default";
     parts.push(`Compactions keep ${kept}.`);
   }

@@ -7,7 +7,7 @@ import type { EngineEvent } from "../../../reducers/engine/events.ts";
 import { LANES, WORKERS } from "../../../reducers/engine/lane-names.ts";
 import { clocksOfSession } from "../../../reducers/session.ts";
 import { poolTarget } from "../../../reducers/settings.ts";
-import { LANE_LABELS, resultWords, seconds, tokens } from "../../../reducers/words.ts";
+import { LANE_LABELS, resultWords, duration as seconds, grouped as tokens } from "../../../reducers/words.ts";
 import type { EventHistory, EventStore } from "./event-history.ts";
 import type { EventList } from "./event-list.ts";
 import type { Change, EventDetail } from "./viewer-data.ts";

@@ -7,12 +7,12 @@ import { poolTarget } from "../../../reducers/settings.ts";
 import {
   countOf,
   dollars,
+  duration,
+  grouped,
   LANE_LABELS,
   resultWords,
-  seconds,
   spendWords,
   timeOfDay,
-  tokens,
   usageWords,
 } from "../../../reducers/words.ts";
 import { gauge, type Paint, PLAIN, type Tone } from "./footer.ts";
@@ -44,11 +44,11 @@ export function lanesLines(
     const since = snapshot.since[lane];
     const bar = paint(clock >= threshold ? "warning" : "muted", gauge(clock, threshold, 10));
     lines.push(
-      `${paint("text", LANE_LABELS[lane].padEnd(INDENT))}${paint(toneOf(name), name.padEnd(20))}${bar} ${paint("muted", `${tokens(clock)} of ${tokens(threshold)}`)}`,
+      `${paint("text", LANE_LABELS[lane].padEnd(INDENT))}${paint(toneOf(name), name.padEnd(20))}${bar} ${paint("muted", `${grouped(clock)} of ${grouped(threshold)}`)}`,
     );
     const length =
       since && name.startsWith("running")
-        ? `, ${seconds(Math.max(0, now - Date.parse(since.at)))} so far`
+        ? `, ${duration(Math.max(0, now - Date.parse(since.at)))} so far`
         : "";
     detail("why", `${whyLane(lane, { state, snapshot, at: now })}${length}`);
     const workers = WORKERS.filter((worker) => laneOf(worker) === lane);
@@ -79,7 +79,7 @@ function memoryLines(state: EngineState, workerModel: string, paint: Paint): str
   return [
     row(
       "memory",
-      `${countOf(counts.active, "active observation")}, ${countOf(counts.reflections, "reflection")}, ${tokens(counts.dropped)} dropped; pool ${tokens(activeTokens)}, target ${tokens(poolTarget(state.settings))}`,
+      `${countOf(counts.active, "active observation")}, ${countOf(counts.reflections, "reflection")}, ${grouped(counts.dropped)} dropped; pool ${grouped(activeTokens)}, target ${grouped(poolTarget(state.settings))}`,
     ),
     row("spend", `${dollars(usage.cost)}, ${usageWords(requests, usage)}`),
     row("runs", perWorker === "" ? "none since this session was opened" : perWorker),

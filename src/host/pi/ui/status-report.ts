@@ -10,10 +10,10 @@ import {
   CLOCK_LABELS,
   countOf,
   dollars,
+  grouped,
   LANE_LABELS,
   stateWords,
   timeOfDay,
-  tokens,
   usageWords,
 } from "../../../reducers/words.ts";
 import type { SettingsProblem } from "../../settings/settings.ts";
@@ -50,7 +50,7 @@ function memorySection({ session, settings }: EngineState, lookup: EntryLookup):
     `  full      ${countOf(counts.active, "active observation")} (${countOf(counts.dropped, "dropped", "dropped")}), ${countOf(counts.reflections, "reflection")}`,
     `  visible   ${countOf(visible.observations.length, "observation")}, ${countOf(visible.reflections.length, "reflection")}`,
     `  drift     observations +${drift.observationsToAppear.length} −${drift.observationsToLeave.length}, reflections +${drift.reflectionsToAppear.length} −${drift.reflectionsToLeave.length}`,
-    `  pool      ${tokens(ledger.activeTokens)} active; target ${tokens(poolTarget(settings))}, full fold at ${tokens(settings.observationsPoolMaxTokens)}`,
+    `  pool      ${grouped(ledger.activeTokens)} active; target ${grouped(poolTarget(settings))}, full fold at ${grouped(settings.observationsPoolMaxTokens)}`,
     `  folds     ${countOf(ledger.compactions, "compaction")} on this branch`,
   ];
   if (isVisibleMemoryStale(ledger)) {
@@ -68,10 +68,10 @@ function clockSection(state: EngineState): string {
     "Clocks (source tokens)",
     ...LANES.map((lane) => {
       const { clock, threshold } = byLane[lane];
-      return `  ${CLOCK_LABELS[lane].padEnd(9)} ${tokens(clock)} of ${tokens(threshold)}`;
+      return `  ${CLOCK_LABELS[lane].padEnd(9)} ${grouped(clock)} of ${grouped(threshold)}`;
     }),
-    `  drop      ${tokens(clocks.drop)} since the last drop (the dropper follows the reflector)`,
-    `  since     ${tokens(clocks.sinceCompaction)} since the last compaction`,
+    `  drop      ${grouped(clocks.drop)} since the last drop (the dropper follows the reflector)`,
+    `  since     ${grouped(clocks.sinceCompaction)} since the last compaction`,
   ].join("\n");
 }
 
