@@ -20,8 +20,14 @@ const run = promisify(execFile);
 const ROOT = resolve(import.meta.dirname, "../..");
 const MODULES = join(ROOT, "node_modules");
 
-/** The entry files are the only sources that ship; what they load is in dist/. */
-const ENTRIES = ["src/host/cli/bin.js", "src/host/pi/extension.ts", "src/host/pi/entry-renderers.ts"];
+/** What Pi loads at start-up is all that ships as source; what that loads later is in dist/. */
+const ENTRIES = [
+  "src/host/cli/bin.js",
+  "src/host/pi/extension.ts",
+  "src/host/pi/entry-renderers.ts",
+  "src/host/pi/oldest-pi.ts",
+  "src/reducers/words.ts",
+];
 
 interface Manifest {
   dependencies: Record<string, string>;

@@ -32,14 +32,13 @@ export interface Io {
 const FIRST_PROGRESS_MS = 1000;
 const PROGRESS_EVERY_MS = { terminal: 200, file: 5000 } as const;
 
-/** The process's own standard streams. `now` gives milliseconds. */
-export function createIo(now: () => number = () => performance.now()): Io {
+/** The process's own standard streams. */
+export function createIo(): Io {
   const { stdout, stderr } = process;
-  const began = now();
   let buffer = "";
   let closed = false;
   let waiting: (() => void) | undefined;
-  let nextProgress = began + FIRST_PROGRESS_MS;
+  let nextProgress = performance.now() + FIRST_PROGRESS_MS;
   let showsProgress = false;
 
   function resume(): void {
@@ -89,7 +88,7 @@ export function createIo(now: () => number = () => performance.now()): Io {
       stderr.write(`${text}\n`);
     },
     progress(text) {
-      const time = now();
+      const time = performance.now();
       if (time < nextProgress) return;
       nextProgress = time + (stderr.isTTY ? PROGRESS_EVERY_MS.terminal : PROGRESS_EVERY_MS.file);
       showsProgress = true;

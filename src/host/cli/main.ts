@@ -1,12 +1,12 @@
 import { Command, CommanderError } from "commander";
 import packageJson from "../../../package.json" with { type: "json" };
 import { doctorCommand } from "./doctor-command.ts";
-import { inspectCommand } from "./inspect.ts";
+import { inspectCommand } from "./inspect-command.ts";
 import { createIo, EXIT, type Io, UsageError } from "./io.ts";
+import { recallCommand } from "./recall-command.ts";
 import { replayCommand } from "./replay/replay-command.ts";
-import { recallCommand } from "./session/recall-command.ts";
-import { viewCommand } from "./session/view-command.ts";
 import { tuneCommand } from "./tune-command.ts";
+import { viewCommand } from "./view-command.ts";
 
 /** Every subcommand, in the order of the help: a function that gives commander's description of it. */
 const SUBCOMMANDS: readonly ((io: Io, exit: (code: number) => void) => Command)[] = [

@@ -2,24 +2,23 @@ import Table from "cli-table3";
 import { Command, InvalidArgumentError } from "commander";
 import { z } from "zod";
 import { parseRecordingLine } from "../../machines/recording/recording-line.ts";
-import { createReplay } from "../../machines/recording/replay.ts";
 import { createTune, gridOf, type TuneRow } from "../../machines/what-if/tune.ts";
 import { createRunStatistics, type Price, type RunStatistics } from "../../machines/what-if/workload.ts";
-import { DEFAULT_SETTINGS } from "../../reducers/settings.ts";
+import { WORKERS } from "../../reducers/engine/lane-names.ts";
+import { DEFAULT_SETTINGS, type Settings } from "../../reducers/settings.ts";
+import { countOf, grouped, listed } from "../../reducers/words.ts";
 import { NAMESPACE } from "../settings/settings.ts";
 import { EXIT, type Io, UsageError } from "./io.ts";
-import { newReading, openSource, type ReplaySource, readBatch } from "./replay/replay-source.ts";
-import { badLineWords } from "./replay/replay-summary.ts";
-import { collect } from "./session/session-options.ts";
-import { parseSet } from "./settings-option.ts";
-import { count, grouped, listed } from "./words.ts";
+import { ordinalOf, withSetting } from "./options.ts";
+import { runReplay } from "./replay/replay-run.ts";
+import { complainOfLines, openSource, type ReplaySource, readRecording } from "./replay/replay-source.ts";
 
 interface TuneOptions {
   observe?: number[];
   reflect?: number[];
   compact?: number[];
   price?: Price;
-  set?: string[];
+  set?: Partial<Settings>;
   settings?: number;
   json?: boolean;
 }
@@ -71,179 +70,121 @@ export function tuneCommand(io: Io, exit: (code: number) => void): Command {
       "USD per million input and output tokens (default: from the recorded usage)",
       priceOf,
     )
-    .option("--set <key=value>", "another setting that holds for all rows (repeatable)", collect)
-    .option("--settings <row>", "print the settings of this row, for Pi's settings.json", rowOf)
+    .option("--set <key=value>", "another setting that holds for all rows (repeatable)", withSetting)
+    .option("--settings <row>", "print the settings of this row, for Pi's settings.json", ordinalOf)
     .option("--json", "NDJSON, a row a line, as docs/replay.md describes it")
     .action(async (files: string[], options: TuneOptions) => exit(await tune(io, files, options)));
 }
 
 async function tune(io: Io, files: readonly string[], options: TuneOptions): Promise<number> {
-  const grid = gridOf(options.observe ?? OBSERVE, options.reflect ?? REFLECT, options.compact ?? COMPACT);
-  const patch = parseSet(options.set ?? []);
+  const {
+    observe = OBSERVE,
+    reflect = REFLECT,
+    compact = COMPACT,
+    set: patch = {},
+    settings: chosen,
+  } = options;
+  const grid = gridOf(observe, reflect, compact);
   for (const [key, option] of Object.entries(GRID_OPTIONS)) {
     if (key in patch) throw new UsageError(`--set ${key}: the rows differ in it; give ${option}`);
   }
-  const chosen = options.settings === undefined ? undefined : grid[options.settings - 1];
-  if (options.settings !== undefined && !chosen) {
-    throw new UsageError(`--settings ${options.settings}: there are rows 1 to ${grid.length}`);
-  }
+  if (chosen !== undefined && chosen > grid.length)
+    throw new UsageError(`--settings ${chosen}: there are rows 1 to ${grid.length}`);
   if (files.filter((file) => file === "-").length > 1)
     throw new UsageError("-: standard input can be named once");
-  const statistics = createRunStatistics();
   const sources: ReplaySource[] = [];
   for (const file of files) sources.push(await openSource(file, { twice: true }));
-  if (options.settings !== undefined && chosen) {
-    const settings = { ...patch, ...chosen };
-    io.line(
-      options.json
-        ? JSON.stringify({ type: "settings", row: options.settings, settings })
-        : JSON.stringify({ [NAMESPACE]: settings }, null, 2),
-    );
+  if (chosen !== undefined) {
+    io.line(settingsText(chosen, { ...patch, ...grid[chosen - 1] }, options.json));
     return EXIT.ok;
   }
+  const statistics = createRunStatistics();
   for (const source of sources) await measure(io, source, statistics);
   const price = options.price ?? statistics.price();
-  const model = statistics.model();
-  const schedules = createTune({ grid, patch, model, price });
+  const schedules = createTune({ grid, patch, model: statistics.model(), price });
   for (const source of sources) {
     schedules.open();
     if (source.kind === "session") schedules.takeSession(source.session.entries);
-    else {
-      await eachLine(io, source, (line) => {
-        schedules.takeLine(parseRecordingLine(line));
-      });
-    }
+    else await readRecording(source, io, (line) => schedules.takeLine(parseRecordingLine(line)));
   }
   const rows = schedules.rows();
-  const isPriced = price !== undefined;
-  if (options.json) {
-    for (const [index, row] of rows.entries()) io.line(JSON.stringify(tuneLine(row, index, isPriced)));
-  } else {
-    io.line(tableOf(io, rows, isPriced));
-    io.line("");
-    const isGiven = options.price !== undefined;
-    for (const line of notes({ sources, rows, statistics, price, isGiven })) io.line(line);
-  }
+  const lines = options.json
+    ? rows.map((row, index) => JSON.stringify(tuneLine(row, index, price !== undefined)))
+    : [
+        tableOf(io, rows, price !== undefined),
+        "",
+        ...notes({ sources, rows, statistics, price, isGiven: options.price !== undefined }),
+      ];
+  for (const line of lines) io.line(line);
   return EXIT.ok;
 }
 
+/** A row's settings, as they stand in Pi's `settings.json`, or on a line of JSON. */
+function settingsText(row: number, settings: Partial<Settings>, json = false): string {
+  return json
+    ? JSON.stringify({ type: "settings", row, settings })
+    : JSON.stringify({ [NAMESPACE]: settings }, null, 2);
+}
+
+/** Adds to the statistics how the workers of a recording did; a session's are not told apart. */
 async function measure(io: Io, source: ReplaySource, statistics: RunStatistics): Promise<void> {
-  if (source.kind === "session") {
-    const words = badLineWords(source.file, source.reading);
-    if (words !== undefined) io.complain(words);
-    return;
-  }
-  const replay = createReplay();
-  const reading = await eachLine(io, source, (line) => {
-    const step = replay.read(line);
-    if (step) statistics.take(step);
-  });
-  replay.end();
-  const words = badLineWords(source.file, reading);
-  if (words !== undefined) io.complain(words);
+  const { reading } =
+    source.kind === "session" ? source : await runReplay(source, io, { onStep: statistics.take });
+  complainOfLines(io, source.file, reading);
 }
 
-async function eachLine(
-  io: Io,
-  source: ReplaySource & { kind: "recording" },
-  take: (line: string) => void,
-): Promise<ReturnType<typeof newReading>> {
-  const reading = newReading();
-  for await (const batch of source.batches()) {
-    readBatch(batch, reading, {
-      onLost: () => {},
-      read(line) {
-        take(line);
-        return true;
-      },
-    });
-    io.progress(
-      () => `${source.file}: ${grouped(batch.bytes)} of ${grouped(source.size ?? batch.bytes)} bytes`,
-    );
-    await io.ready();
-  }
-  return reading;
-}
-
-function tuneLine(row: TuneRow, index: number, priced: boolean): z.infer<typeof TuneLineSchema> {
-  const { thresholds, usage, best, ...sums } = row;
+function tuneLine(row: TuneRow, index: number, isPriced: boolean): z.infer<typeof TuneLineSchema> {
+  const { thresholds, usage, ...sums } = row;
   const { input, output, cost } = usage;
   return {
     type: "row",
     row: index + 1,
     settings: thresholds,
     ...sums,
-    cost: priced ? cost : null,
+    cost: isPriced ? cost : null,
     usage: { input, output },
-    best,
   };
 }
 
-const HEADS = [
-  "row",
-  "observe",
-  "reflect",
-  "compact",
-  "observer\nruns",
-  "reflector\nruns",
-  "dropper\nruns",
-  "source\ntokens read",
+/** The table's columns: what stands above each, and what each has of a row. */
+const COLUMNS: readonly (readonly [head: string, cell: (row: TuneRow) => number])[] = [
+  ["observe", ({ thresholds }) => thresholds.observeAfterTokens],
+  ["reflect", ({ thresholds }) => thresholds.reflectAfterTokens],
+  ["compact", ({ thresholds }) => thresholds.compactAfterTokens],
+  ["observer\nruns", ({ runs }) => runs.observer],
+  ["reflector\nruns", ({ runs }) => runs.reflector],
+  ["dropper\nruns", ({ runs }) => runs.dropper],
+  ["source\ntokens read", ({ sourceTokensRead }) => sourceTokensRead],
+  ["model\ntokens", ({ usage }) => usage.input + usage.output],
+  ["longest\nunobserved", ({ longestUnobserved }) => longestUnobserved],
+  ["longest\nunreflected", ({ longestUnreflected }) => longestUnreflected],
+  ["cut\nunobserved", ({ cutUnobserved }) => cutUnobserved],
+  ["compac-\ntions", ({ compactions }) => compactions],
 ];
-const MORE_HEADS = [
-  "longest\nunobserved",
-  "longest\nunreflected",
-  "cut\nunobserved",
-  "compac-\ntions",
-  "best",
-];
-const NO_LINES = Object.fromEntries(
-  ["top", "bottom", "left", "right", "mid"].flatMap((side) =>
-    [
-      side,
-      `${side}-mid`,
-      `${side}-left`,
-      `${side}-right`,
-      `mid-${side}`,
-      `left-${side}`,
-      `right-${side}`,
-    ].map((place) => [place, ""]),
-  ),
-);
+
+/** A table without lines is what each of these is empty in. */
+const LINES =
+  "top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid";
 
 function tableOf(io: Io, rows: readonly TuneRow[], isPriced: boolean): string {
-  const heads = [...HEADS, isPriced ? "cost\nUSD" : "model\ntokens", ...MORE_HEADS];
+  const head = ["row", ...COLUMNS.map(([title]) => title), ...(isPriced ? ["cost\nUSD"] : []), "best"];
   const table = new Table({
-    head: heads,
-    colAligns: heads.map(() => "right" as const),
+    head,
+    colAligns: head.map(() => "right" as const),
     style: { head: [], border: [], "padding-left": 0, "padding-right": 0 },
-    chars: { ...NO_LINES, middle: "  " },
+    chars: { ...Object.fromEntries(LINES.split(" ").map((place) => [place, ""])), middle: "  " },
   });
   for (const [index, row] of rows.entries()) {
-    const { thresholds, runs, usage } = row;
-    const numbers = [
-      thresholds.observeAfterTokens,
-      thresholds.reflectAfterTokens,
-      thresholds.compactAfterTokens,
-      runs.observer,
-      runs.reflector,
-      runs.dropper,
-      row.sourceTokensRead,
-    ];
-    const ends = [row.longestUnobserved, row.longestUnreflected, row.cutUnobserved, row.compactions];
-    const cost = isPriced ? usage.cost.toFixed(4) : grouped(usage.input + usage.output);
-    const cells = [
-      String(index + 1),
-      ...numbers.map(grouped),
-      cost,
-      ...ends.map(grouped),
-      row.best ? "*" : "",
-    ];
+    const cost = isPriced ? [row.usage.cost.toFixed(4)] : [];
+    const numbers = COLUMNS.map(([, cell]) => grouped(cell(row)));
+    const cells = [String(index + 1), ...numbers, ...cost, row.best ? "*" : ""];
     table.push(row.best ? cells.map((cell) => io.paint("bold", cell)) : cells);
   }
   return table.toString().replace(/ +$/gm, "");
 }
 
-interface Told {
+/** What the lines under the table speak of. */
+interface Comparison {
   sources: readonly ReplaySource[];
   rows: readonly TuneRow[];
   statistics: RunStatistics;
@@ -252,11 +193,11 @@ interface Told {
   isGiven: boolean;
 }
 
-function notes({ sources, rows, statistics, price, isGiven }: Told): string[] {
+function notes({ sources, rows, statistics, price, isGiven }: Comparison): string[] {
   const model = statistics.model();
-  const measured = (["observer", "reflector", "dropper"] as const)
-    .filter((worker) => model[worker].measuredRuns > 0)
-    .map((worker) => count(model[worker].measuredRuns, `${worker} run`));
+  const measured = WORKERS.filter((worker) => model[worker].measuredRuns > 0).map((worker) =>
+    countOf(model[worker].measuredRuns, `${worker} run`),
+  );
   const basis =
     measured.length > 0 ? `the mean of ${listed(measured)}` : "experience, since no run was recorded";
   const origin = isGiven ? "" : ", as the recorded usage has it";
@@ -267,7 +208,7 @@ function notes({ sources, rows, statistics, price, isGiven }: Told): string[] {
     Object.entries(thresholds).every(([key, value]) => Reflect.get(DEFAULT_SETTINGS, key) === value),
   );
   return [
-    `${count(sources.length, "file")}. All results are modelled on ${basis}; compactions keep ${grouped(model.keepTokens)} tokens.`,
+    `${countOf(sources.length, "file")}. All results are modelled on ${basis}; compactions keep ${grouped(model.keepTokens)} tokens.`,
     money,
     "* marks the rows that no other row beats in cost, longest spans, tokens cut unobserved and compactions.",
     ...(asDefault === -1 ? [] : [`Row ${asDefault + 1} has the default thresholds.`]),
@@ -296,9 +237,4 @@ function priceOf(text: string): Price {
     throw new InvalidArgumentError("It must be two amounts in USD per million tokens: in,out.");
   }
   return { input: input ?? 0, output: output ?? 0 };
-}
-
-function rowOf(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError("It must be a row's number.");
-  return Number(text);
 }

@@ -16,7 +16,7 @@ export interface BranchSource {
   getEntryCount?(): number;
 }
 
-export type BranchChange =
+type BranchChange =
   | { type: "none" }
   | { type: "extended"; entries: EntryFact[] }
   | { type: "replaced"; branch: EntryFact[] };

@@ -2,9 +2,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CustomEntry, EntryRenderOptions, ExtensionAPI, Theme } from "@earendil-works/pi-coding-agent";
 import { type Component, Text } from "@earendil-works/pi-tui";
+import { countOf } from "../../reducers/words.ts";
 
 /** Switches the lines off: a user who wants no notices wants none in the transcript either. */
-export interface EntryLines {
+interface EntryLines {
   quiet: boolean;
 }
 
@@ -54,7 +55,7 @@ const WORDS: Readonly<Record<string, (entry: CustomEntry<unknown>) => EntryWords
   "om.observations.dropped": ({ data }) => {
     const ids = listOf(fieldsOf(data).observationIds).filter((id) => typeof id === "string");
     if (ids.length === 0) return undefined;
-    return { title: `${count(ids.length, "observation")} dropped`, details: ids.map((id) => `[${id}]`) };
+    return { title: `${countOf(ids.length, "observation")} dropped`, details: ids.map((id) => `[${id}]`) };
   },
 };
 
@@ -67,7 +68,7 @@ function recorded(what: string, records: unknown): EntryWords | undefined {
       .join(" ");
     return [`[${id}] ${stamp}${stamp === "" ? "" : " "}${content}`];
   });
-  return details.length === 0 ? undefined : { title: `${count(details.length, what)} recorded`, details };
+  return details.length === 0 ? undefined : { title: `${countOf(details.length, what)} recorded`, details };
 }
 
 function lineFor(
@@ -87,10 +88,6 @@ function lineFor(
 /** Pi 0.87 gives renderers no key hints. */
 function keyHint({ keyHint }: Partial<EntryRenderOptions>): string {
   return keyHint ? keyHint("app.tools.expand", "to expand") : "ctrl+o to expand";
-}
-
-function count(n: number, one: string): string {
-  return `${n} ${one}${n === 1 ? "" : "s"}`;
 }
 
 function fieldsOf(value: unknown): Record<string, unknown> {

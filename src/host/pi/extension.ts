@@ -5,9 +5,10 @@ import { fileURLToPath } from "node:url";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { registerEntryRenderers, settingsFiles, wantsQuiet } from "./entry-renderers.ts";
 import type { MemorySession, OpenMemorySession } from "./memory-session.ts";
+import { isBeforeOldestPi, OLDEST_PI } from "./oldest-pi.ts";
 
 /**
- * The extension's entry. It is all that Pi loads at start-up, so it imports nothing: the engine (XState, RxJS,
+ * The extension's entry. It is all that Pi loads at start-up, so it imports next to nothing: the engine (XState, RxJS,
  * Immer, zod) comes in after the session has started. Nothing here may throw into Pi.
  */
 export default function memoryLanes(pi: ExtensionAPI): void {
@@ -28,7 +29,7 @@ export default function memoryLanes(pi: ExtensionAPI): void {
     const host = await import("@earendil-works/pi-coding-agent");
     if (holder.closed) return undefined;
     if (isTooOld(host.VERSION, ctx)) {
-      tell(ctx, `Memory Lanes needs Pi ${OLDEST_PI.join(".")} or newer; this is ${host.VERSION}.`);
+      tell(ctx, `Memory Lanes needs Pi ${OLDEST_PI} or newer; this is ${host.VERSION}.`);
       return undefined;
     }
     return loadOpenMemory()(pi, ctx, holder.reason, () => !holder.closed, host);
@@ -195,15 +196,9 @@ function loadOpenMemory(): OpenMemorySession {
   return openMemorySession;
 }
 
-const OLDEST_PI = [0, 87, 1] as const;
-
 /** Whether a Pi of this version, or one that offers this context, lacks what memory needs. */
 export function isTooOld(version: string, ctx: ExtensionContext): boolean {
-  if (typeof ctx.modelRegistry?.streamSimple !== "function") return true;
-  const numbers = version.match(/\d+/g)?.map(Number) ?? [];
-  if (numbers.length < OLDEST_PI.length) return false;
-  const place = OLDEST_PI.findIndex((number, at) => number !== numbers[at]);
-  return place >= 0 && (numbers[place] ?? 0) < (OLDEST_PI[place] ?? 0);
+  return typeof ctx.modelRegistry?.streamSimple !== "function" || isBeforeOldestPi(version);
 }
 
 /** Whether the transcript is to show no ledger lines; Pi draws it before the engine has read the settings. */

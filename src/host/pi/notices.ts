@@ -1,20 +1,15 @@
 import { type Effect, watching } from "../../effects/effect.ts";
-import type { Command } from "../../machines/commands.ts";
 import type { EngineEvent } from "../../reducers/engine/events.ts";
+import { resultWords } from "../../reducers/words.ts";
 import type { RunDemands } from "./run-demand.ts";
 
-export interface Notice {
-  message: string;
-  level: "info" | "warning";
-}
-
-export interface NoticesOptions {
+interface NoticesOptions {
   /** Whether routine results are told, too */
   tellsRecorded: boolean;
   /** The runs that the user asked for: their results are told whatever the settings say. */
   demands: RunDemands;
   /** Shows a notice in any of Pi's modes. */
-  show: (notice: Notice) => void;
+  show: (notice: { message: string; level: "info" | "warning" }) => void;
 }
 
 /** Tells the user what the lanes want told. */
@@ -22,43 +17,17 @@ export function notices({ tellsRecorded, demands, show }: NoticesOptions): Effec
   return (steps$, session) =>
     watching((step) => {
       const demanded = demands.resultOf(step);
-      if (demanded) {
-        show(demanded);
-        return;
-      }
+      if (demanded) return show(demanded);
       for (const command of step.commands) {
-        const notice = command.type === "notify" && noticeFor(command, step.event, tellsRecorded);
-        if (notice) session.notify(notice.message, notice.level);
+        if (command.type !== "notify") continue;
+        if (command.about === "failed") session.notify(failureWords(step.event), command.level);
+        else if (tellsRecorded && step.event.type === "run.finished")
+          session.notify(`Memory: ${resultWords(step.event)}`, command.level);
       }
     })(steps$, session);
 }
 
-/**
- * The words for a lane's `notify` command, from the result event that caused it; of what was recorded nothing unless
- * `tellsRecorded`.
- */
-function noticeFor(
-  command: Extract<Command, { type: "notify" }>,
-  event: EngineEvent,
-  tellsRecorded: boolean,
-): Notice | undefined {
-  if (command.about === "failed") return { level: command.level, message: failureWords(event) };
-  if (!tellsRecorded || event.type !== "run.finished") return undefined;
-  return { level: command.level, message: `Memory: ${recordedWords(event)}` };
-}
-
-function recordedWords({ worker, records }: Extract<EngineEvent, { type: "run.finished" }>): string {
-  const count = (one: string) => `${records} ${one}${records === 1 ? "" : "s"}`;
-  switch (worker) {
-    case "observer":
-      return `${count("observation")} recorded`;
-    case "reflector":
-      return `${count("reflection")} recorded`;
-    case "dropper":
-      return `${count("observation")} dropped from active memory`;
-  }
-}
-
+/** What became of a run or a compaction that failed, by the event that the lane heard of it. */
 function failureWords(event: EngineEvent): string {
   if (event.type === "run.finished") {
     return `Memory: the ${event.worker} failed and will be tried again later: ${event.failure?.message ?? "no reason given"}`;

@@ -1,7 +1,6 @@
 import type { Engine, Step } from "../../machines/engine.ts";
-import type { LaneName } from "../../reducers/engine/lane-names.ts";
-import { laneOf } from "../../reducers/engine/lane-names.ts";
-import { resultWords, spendWords } from "../words.ts";
+import { type LaneName, laneOf } from "../../reducers/engine/lane-names.ts";
+import { resultWords, spendWords } from "../../reducers/words.ts";
 
 /** What `/om:run` can be asked for, and the lane that it concerns. */
 const TARGETS: Readonly<Record<string, LaneName>> = { observer: "observer", reflector: "reflectDrop" };
@@ -24,7 +23,7 @@ export interface RunDemands {
   close(): void;
 }
 
-export interface RunDemandsOptions {
+interface RunDemandsOptions {
   engine: Engine;
   /** Puts the demand into the event stream. */
   report: (lane: LaneName) => void;

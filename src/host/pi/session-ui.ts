@@ -2,13 +2,14 @@ import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import type { Observable } from "rxjs";
 import type { LiveSession } from "../../effects/live-session.ts";
 import type { Engine, Step } from "../../machines/engine.ts";
+import { messageOf } from "../../reducers/message-of.ts";
 import type { InspectServer } from "../inspector/server/inspect-server.ts";
 import { modelName } from "./model-choice.ts";
 import { demandedLane, type RunDemands } from "./run-demand.ts";
 import { openLanesOverlay, type PiTui } from "./ui/lanes-overlay.ts";
 import { lanesLines } from "./ui/lanes-overlay-text.ts";
 
-export interface SessionUiOptions {
+interface SessionUiOptions {
   ctx: ExtensionContext;
   engine: Engine;
   steps$: Observable<Step>;
@@ -56,7 +57,7 @@ export function createSessionUi(options: SessionUiOptions, show: Show) {
         }
       } catch (error) {
         serving = undefined;
-        if (isOpen()) show(command, `/om:inspect: ${error instanceof Error ? error.message : error}`);
+        if (isOpen()) show(command, `/om:inspect: ${messageOf(error)}`);
       }
     },
 

@@ -18,7 +18,7 @@ export interface SettingsProblem {
   message: string;
 }
 
-export interface SettingsPlaces {
+interface SettingsPlaces {
   /** Pi's agent directory (`~/.pi/agent`) */
   agentDir: string;
   cwd: string;
@@ -29,9 +29,9 @@ export interface SettingsPlaces {
 }
 
 /** Where a value in force comes from: a file, the environment variable's name, or `default`. */
-export type SettingsSources = Record<SettingsKey, string>;
+type SettingsSources = Record<SettingsKey, string>;
 
-export interface LoadedSettings {
+interface LoadedSettings {
   settings: Settings;
   problems: SettingsProblem[];
   sources: SettingsSources;

@@ -64,6 +64,17 @@ export function laneInputs(state: EngineState, states: LaneStates, at: number): 
   };
 }
 
+/** Each lane's clock and the threshold at which it is due, in source tokens: of its input, what people are shown. */
+export function clocksByLane(state: EngineState): Record<LaneName, Pick<LaneInput, "clock" | "threshold">> {
+  const { session, settings, contextWindow } = state;
+  const { observe, reflect, compact } = clocksOfSession(session);
+  return {
+    observer: { clock: observe, threshold: settings.observeAfterTokens },
+    reflectDrop: { clock: reflect, threshold: settings.reflectAfterTokens },
+    compaction: { clock: compact, threshold: compactionThreshold(settings, contextWindow) },
+  };
+}
+
 /** The input of each lane. The others look at what the observer does, so they are given its state. */
 export const INPUTS = { observer: observerInput, reflectDrop: reflectDropInput, compaction: compactionInput };
 

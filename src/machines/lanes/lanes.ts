@@ -145,6 +145,11 @@ function snapshotOf(actors: LaneActors, since: LanesSnapshot["since"]): LanesSna
   };
 }
 
+/** Whether something that the lane started goes on in this state, and will move it when it ends. */
+export function isUnderWay(state: string): boolean {
+  return /^(?:running|requested|compacting)/.test(state);
+}
+
 /** `{ running: "dropping" }` as `running.dropping`: the name of a state as users see it. */
 export function pathOf(value: unknown): string {
   if (typeof value === "string") return value;

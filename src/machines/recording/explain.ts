@@ -1,5 +1,6 @@
 import type { EngineState } from "../../reducers/engine/engine-state.ts";
 import type { LaneName } from "../../reducers/engine/lane-names.ts";
+import { countOf, duration, grouped, LANE_LABELS } from "../../reducers/words.ts";
 import {
   keptByCompaction,
   missingByClock,
@@ -7,7 +8,7 @@ import {
   missingByTail,
 } from "../lanes/compaction-lane.ts";
 import { type LaneInputs, laneInputs } from "../lanes/inputs.ts";
-import type { LanesSnapshot } from "../lanes/lanes.ts";
+import { isUnderWay, type LanesSnapshot } from "../lanes/lanes.ts";
 import { delayLeft } from "../lanes/work-lane.ts";
 
 /** The engine at one moment; a step of a replay is one, and so is a live engine. */
@@ -27,43 +28,41 @@ export function explainLane(lane: LaneName, moment: EngineMoment): string {
   const { clock, threshold } = laneInputs(state, snapshot.states, at)[lane];
   const since = snapshot.since[lane];
   const from = since ? ` since #${since.seq}` : "";
-  const head = `${NAMES[lane]} is ${snapshot.states[lane]}${from}: ${tokens(clock)} of ${tokens(threshold)} tokens`;
+  const head = `${LANE_LABELS[lane]} is ${snapshot.states[lane]}${from}: ${grouped(clock)} of ${grouped(threshold)} tokens`;
   return `${head}; ${whyLane(lane, moment)}`;
 }
 
 /** The latter half of it: what keeps the lane where it is, and what would move it. */
 export function whyLane(lane: LaneName, { state, snapshot, at }: EngineMoment): string {
-  const readings = laneInputs(state, snapshot.states, at);
-  const why = { state, snapshot, readings, at };
+  const inputs = laneInputs(state, snapshot.states, at);
+  const why = { state, snapshot, inputs, at };
   if (!state.isOpen) return "no session is open, so nothing starts";
   // What is under way goes on; a lane that waits turns passive at the next event, if it has not yet.
-  if (readings[lane].passive && !UNDER_WAY.test(snapshot.states[lane]))
+  if (inputs[lane].passive && !isUnderWay(snapshot.states[lane]))
     return "proactive work is off (passive: true)";
   return lane === "compaction" ? whyCompaction(why) : whyWork(lane, why);
 }
 
-const NAMES: Readonly<Record<LaneName, string>> = {
-  observer: "observer",
-  reflectDrop: "reflect/drop",
-  compaction: "compaction",
-};
-
-const UNDER_WAY = /^(running|requested|compacting)/;
+/** Why each lane is in its state. */
+export function whyLanes(state: EngineState, snapshot: LanesSnapshot, at: number): Record<LaneName, string> {
+  const why = (lane: LaneName) => whyLane(lane, { state, snapshot, at });
+  return { observer: why("observer"), reflectDrop: why("reflectDrop"), compaction: why("compaction") };
+}
 
 interface Why extends EngineMoment {
-  readonly readings: LaneInputs;
+  readonly inputs: LaneInputs;
 }
 
 const NEXT_TRIGGER = "the next turn_end or agent_start";
 
 function whyWork(lane: "observer" | "reflectDrop", why: Why): string {
-  const { snapshot, readings, at } = why;
-  const reading = readings[lane];
+  const { snapshot, inputs, at } = why;
+  const input = inputs[lane];
   const context = snapshot.contexts[lane];
-  const missing = reading.threshold - reading.clock;
+  const missing = input.threshold - input.clock;
   switch (snapshot.states[lane]) {
     case "idle": {
-      if (lane === "reflectDrop" && !reading.hasWork)
+      if (lane === "reflectDrop" && !input.hasWork)
         return missing > 0
           ? `${makeItDue(missing)}, once the observer has recorded something new`
           : "no observation is newer than the last reflection, so it waits for the observer to record";
@@ -74,9 +73,9 @@ function whyWork(lane: "observer" | "reflectDrop", why: Why): string {
     case "due":
       return lane === "reflectDrop" ? whyDueAfterObserver(why) : `waiting for ${NEXT_TRIGGER}`;
     case "coolingDown": {
-      const dueAt = context.clockAtStart + reading.threshold;
-      const more = tokens(Math.max(0, dueAt - reading.clock));
-      return `its run at ${tokens(context.clockAtStart)} tokens found nothing to record; due again at ${tokens(dueAt)}, ${more} more, or when coverage moves`;
+      const dueAt = context.clockAtStart + input.threshold;
+      const more = grouped(Math.max(0, dueAt - input.clock));
+      return `its run at ${grouped(context.clockAtStart)} tokens found nothing to record; due again at ${grouped(dueAt)}, ${more} more, or when its watermark moves`;
     }
     case "backingOff": {
       const delay = delayLeft(context, at);
@@ -96,8 +95,8 @@ function failed(lane: "observer" | "reflectDrop", { snapshot, state: { workers }
   return `${inARow(snapshot.contexts[lane].failures)}${kind ? ` (${kind})` : ""}`;
 }
 
-function whyDueAfterObserver({ snapshot, readings }: Why): string {
-  const { heldBack } = readings.reflectDrop;
+function whyDueAfterObserver({ snapshot, inputs }: Why): string {
+  const { heldBack } = inputs.reflectDrop;
   const { triggered } = snapshot.contexts.reflectDrop;
   if (!heldBack) return `waiting for ${NEXT_TRIGGER}`;
   const because = `held back because observer is ${snapshot.states.observer}`;
@@ -113,18 +112,18 @@ function whyRunning(lane: "observer" | "reflectDrop", { snapshot, state }: Why):
     snapshot.states[lane] === "running.reflecting"
       ? "; if it records something while the pool is over its target, the dropper follows"
       : "";
-  return `run ${runId}, started at ${tokens(clockAtStart)}, is in flight and ends within ${duration(workerTimeoutMs)}${then}`;
+  return `run ${runId}, started at ${grouped(clockAtStart)}, is in flight and ends within ${duration(workerTimeoutMs)}${then}`;
 }
 
 function whyCompaction(why: Why): string {
-  const { snapshot, readings } = why;
-  const reading = readings.compaction;
+  const { snapshot, inputs } = why;
+  const input = inputs.compaction;
   const { triggered, runId } = snapshot.contexts.compaction;
   switch (snapshot.states.compaction) {
     case "due": {
-      if (!reading.observerBehind) return "waiting for agent_settled, so that it interrupts nobody";
+      if (!input.observerBehind) return "waiting for agent_settled, so that it interrupts nobody";
       const ready = triggered ? "goes ahead as soon as it has caught up" : "waiting for agent_settled";
-      return `held back because observer is ${snapshot.states.observer} and a cut now would lose ${tokens(readings.observer.clock)} unobserved tokens, ${ready}`;
+      return `held back because observer is ${snapshot.states.observer} and a cut now would lose ${grouped(inputs.observer.clock)} unobserved tokens, ${ready}`;
     }
     case "requested":
       return `Pi was asked to compact (${runId}) and has not begun; if the agent settles again first, the request is lost`;
@@ -139,33 +138,25 @@ function whyCompaction(why: Why): string {
  * In whichever state the lane waits: each rule asks for new tokens, and the one that asks for most is named. What a failure
  * asks for depends on how many there are once the others have theirs.
  */
-function whyCompactionIsNotDue({ snapshot, readings: { compaction: reading } }: Why): string {
+function whyCompactionIsNotDue({ snapshot, inputs: { compaction: input } }: Why): string {
   const state = snapshot.states.compaction;
   const context = snapshot.contexts.compaction;
-  const byClock = missingByClock(reading);
-  const byTail = missingByTail(reading);
+  const byClock = missingByClock(input);
+  const byTail = missingByTail(input);
   const missingElse = Math.max(0, byClock, byTail);
-  const byFailure = missingByFailure(context, { ...reading, total: reading.total + missingElse });
+  const byFailure = missingByFailure(context, { ...input, total: input.total + missingElse });
   const missing = missingElse + byFailure;
   const parts: string[] = [];
   if (state === "coolingDown" || (missing > 0 && byTail === missing))
-    parts.push(`the last compaction kept ${tokens(keptByCompaction(reading))} tokens`);
+    parts.push(`the last compaction kept ${grouped(keptByCompaction(input))} tokens`);
   if (state === "backingOff" || byFailure > 0) parts.push(inARow(context.failures));
   return [...parts, missing > 0 ? makeItDue(missing) : "due at the next event"].join("; ");
 }
 
 function makeItDue(missing: number): string {
-  return missing === 1 ? "1 more token makes it due" : `${tokens(missing)} more tokens make it due`;
-}
-
-function tokens(count: number): string {
-  return Math.round(count).toLocaleString("en-US");
+  return `${countOf(missing, "more token makes", "more tokens make")} it due`;
 }
 
 function inARow(failures: number): string {
-  return failures === 1 ? "1 failure" : `${tokens(failures)} failures in a row`;
-}
-
-function duration(ms: number): string {
-  return ms < 120_000 ? `${Math.ceil(ms / 1000)} s` : `${Math.round(ms / 60_000)} min`;
+  return countOf(failures, "failure", "failures in a row");
 }

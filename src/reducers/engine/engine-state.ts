@@ -103,8 +103,12 @@ export function restored(
 }
 
 /** What all workers have used so far. */
-export function totalSpend(state: EngineState): Usage {
-  return WORKERS.map((worker) => state.workers[worker].usage).reduce(addUsage, noUsage());
+export function totalSpend({ workers }: EngineState): { requests: number; usage: Usage } {
+  const all = WORKERS.map((worker) => workers[worker]);
+  return {
+    requests: all.reduce((sum, { requests }) => sum + requests, 0),
+    usage: all.map(({ usage }) => usage).reduce(addUsage, noUsage()),
+  };
 }
 
 export function noUsage(): Usage {

@@ -3,6 +3,7 @@ import type { EntryLookup } from "../entries/entry.ts";
 import { type ContextEdit, contextEditOf, renderSource } from "../entries/sources.ts";
 import { estimateTextTokens } from "../entries/tokens.ts";
 import type { SessionState } from "../session.ts";
+import { countOf } from "../words.ts";
 import { isActive } from "./pool.ts";
 import { readObservation, readReflection } from "./record-text.ts";
 import type { Observation, Reflection } from "./records.ts";
@@ -168,7 +169,7 @@ function describeObservation({ observation, status, sources }: RecalledObservati
 function describeReflection({ reflection, supporting, missingObservationIds }: RecalledReflection): string {
   const parts = [`Reflection\n${renderReflection(reflection)}`];
   if (supporting.length === 0) parts.push("None of its supporting observations is on this branch.");
-  else parts.push(`It rests on ${supporting.length} observation${supporting.length === 1 ? "" : "s"}:`);
+  else parts.push(`It rests on ${countOf(supporting.length, "observation")}:`);
   parts.push(...supporting.map(describeObservation));
   if (missingObservationIds.length > 0) {
     parts.push(`Cited but not on this branch: ${missingObservationIds.join(", ")}`);

@@ -94,6 +94,15 @@ describe("replay", () => {
     );
   });
 
+  it("says under its table what the states mean that have no word for a name", async () => {
+    const failing = join(ROOT, "test/recordings/failing-observer.ndjson");
+    expect((await run(["replay", failing])).out).toMatch(/^backingOff: waiting after a failure\.$/m);
+    const reload = join(ROOT, "test/recordings/reload.ndjson");
+    expect((await run(["replay", reload, "--lane", "compaction"])).out).toMatch(
+      /^coolingDown: waiting after a compaction\.$/m,
+    );
+  });
+
   it("shows one lane, a range, or everything", async () => {
     const lane = (await run(["replay", RECORDING, "--lane", "compaction", "--json"])).out;
     const steps = parsed(lane).filter((line) => line.type === "step");
@@ -114,6 +123,22 @@ describe("replay", () => {
     const piped = start(["replay", "-", "--all", "--json"], { input: readFileSync(RECORDING, "utf8") });
     expect(linesOf(piped.out).slice(1)).toEqual(linesOf(first).slice(1));
   });
+
+  it.skipIf(process.platform === "win32")(
+    "reads a pipe that has a file's name, also where it must twice",
+    () => {
+      const piped = (command: string) =>
+        spawnSync("bash", ["-c", `"$0" "$1" ${command}`, process.execPath, BIN, RECORDING], {
+          encoding: "utf8",
+        });
+      expect(piped('replay <(cat "$2") --verify').stdout).toMatch(/^Verified: 57 events/);
+      expect(piped('replay <(cat "$2") --set observeAfterTokens=4000').stdout).toMatch(
+        /4 recorded observer runs/,
+      );
+      const [row = "{}"] = linesOf(piped('tune <(cat "$2") --observe 1500 --json').stdout);
+      expect(TuneLineSchema.parse(JSON.parse(row)).runs.observer).toBe(4);
+    },
+  );
 
   it("verifies a recording, and names the event whose transition was edited", async () => {
     expect(await run(["replay", RECORDING, "--verify"])).toMatchObject({
@@ -234,7 +259,7 @@ describe("replay", () => {
     const future = JSON.stringify({ type: "header", recording: 9 });
     expectRefusal(
       await run(["replay", put("future.ndjson", `${future}\n`)]),
-      /line 1: its format is version 9/,
+      /holds no event; 1 line could not be read: line 1 \(its format is version 9/,
     );
   });
 });

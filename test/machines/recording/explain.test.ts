@@ -142,7 +142,7 @@ describe("explaining the observer", () => {
     s.finish("empty");
     s.say(300);
     expect(explain(s, "observer")).toMatch(
-      /its run at 1,200 tokens found nothing to record; due again at 2,200, 700 more, or when coverage moves$/,
+      /its run at 1,200 tokens found nothing to record; due again at 2,200, 700 more, or when its watermark moves$/,
     );
   });
 

@@ -33,11 +33,8 @@ describe("the engine's books", () => {
     expect(workers.observer).toMatchObject({ runs: 2, requests: 4, usage: addUsage(usage, usage) });
     expect(workers.reflector.runs).toBe(0);
     expect(totalSpend(s.engine.state)).toEqual({
-      input: 3,
-      output: 6,
-      cacheRead: 9,
-      cacheWrite: 12,
-      cost: 15,
+      requests: 6,
+      usage: { input: 3, output: 6, cacheRead: 9, cacheWrite: 12, cost: 15 },
     });
   });
 

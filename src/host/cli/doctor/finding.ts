@@ -1,12 +1,13 @@
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { z } from "zod";
-
-export const LEVELS = ["ok", "note", "warning", "error"] as const;
+import { type Fields, fieldsOf } from "../../../reducers/entries/entry.ts";
 
 /** One thing that the doctor looked at: a line of `memory-lanes doctor --json`. */
 export const FindingSchema = z.object({
   type: z.literal("finding"),
   check: z.enum(["pi", "extension", "settings", "model", "sessions"]),
-  level: z.enum(LEVELS),
+  level: z.enum(["ok", "note", "warning", "error"]),
   message: z.string(),
   /** What to do about it; for warnings and errors */
   advice: z.string().optional(),
@@ -31,4 +32,27 @@ export interface Surroundings {
   cwd: string;
   env: Readonly<Record<string, string | undefined>>;
   home: string;
+}
+
+/** What a JSON file's object holds; nothing when there is no such file, or it holds something else. */
+export function readJson(...path: string[]): Fields {
+  try {
+    return fieldsOf(JSON.parse(readFileSync(join(...path), "utf8").replace(/^\uFEFF/, "")));
+  } catch {
+    return {};
+  }
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** The package that a file or folder belongs to: its folder with links resolved, its name and its version. */
+export function packageAround(path: string): { dir: string; name: string; version: string } | undefined {
+  if (!existsSync(path)) return undefined;
+  for (let dir = realpathSync(path); ; dir = dirname(dir)) {
+    const { name, version } = readJson(dir, "package.json");
+    if (typeof name === "string") return { dir, name, version: String(version ?? "without a version") };
+    if (dirname(dir) === dir) return undefined;
+  }
 }

@@ -1,10 +1,9 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { promisify } from "node:util";
+import { fieldsOf, textOf } from "../../../reducers/entries/entry.ts";
 import type { Settings } from "../../../reducers/settings.ts";
-import { asList, asRecord, asText, readJson } from "./files.ts";
-import { type Finding, findingsOf, type Surroundings } from "./finding.ts";
+import { type Finding, findingsOf, listOf, readJson, type Surroundings } from "./finding.ts";
 import type { PiFound } from "./pi-check.ts";
 
 const finding = findingsOf("model");
@@ -16,17 +15,14 @@ export async function checkModel(
   settings: Settings,
   pi: PiFound | undefined,
 ): Promise<Finding[]> {
-  const { defaultProvider, defaultModel } = asRecord(readJson(join(around.agentDir, "settings.json")));
+  const { defaultProvider, defaultModel } = readJson(around.agentDir, "settings.json");
   const [provider, id] = settings.model
     ? [settings.model.provider, settings.model.id]
-    : [asText(defaultProvider), asText(defaultModel)];
-  if (provider === undefined || id === undefined) {
+    : [textOf(defaultProvider), textOf(defaultModel)];
+  if (provider === "" || id === "") {
     return [finding("note", "workers use the session's model; Pi's settings name no default one")];
   }
-  const name = `${provider}/${id}`;
-  const whose = settings.model
-    ? `workers use ${name}`
-    : `workers use the session's model, by default ${name}`;
+  const whose = `workers use ${settings.model ? "" : "the session's model, by default "}${provider}/${id}`;
   const available = pi && existsSync(around.agentDir) ? await listModels(around, pi) : undefined;
   if (available?.some((model) => model.provider === provider && model.id === id)) {
     return [finding("ok", `${whose}, and Pi has credentials for it`)];
@@ -35,15 +31,11 @@ export async function checkModel(
     const advice = `check the name with pi --list-models, or sign in: /login in Pi, or the provider's API key variable`;
     return [finding(settings.model ? "error" : "warning", `${whose}, which Pi cannot use now`, advice)];
   }
-  return [
-    hasCredentials(around, provider)
-      ? finding("ok", `${whose}, and there are credentials for ${provider}`)
-      : finding(
-          "note",
-          `${whose}; whether there are credentials for it, only Pi can tell`,
-          "pi --list-models shows it",
-        ),
-  ];
+  if (hasCredentials(around, provider)) {
+    return [finding("ok", `${whose}, and there are credentials for ${provider}`)];
+  }
+  const untold = `${whose}; whether there are credentials for it, only Pi can tell`;
+  return [finding("note", untold, "pi --list-models shows it")];
 }
 
 /** The models that this Pi could use now; undefined when it cannot be asked. */
@@ -69,9 +61,7 @@ async function listModels(
 
 /** Whether Pi's files hold a sign-in or a key for the provider. Only that there is one is looked at. */
 function hasCredentials({ agentDir }: Surroundings, provider: string): boolean {
-  const stored = asRecord(readJson(join(agentDir, "auth.json")));
-  if (Object.hasOwn(stored, provider)) return true;
-  const { providers } = asRecord(readJson(join(agentDir, "models.json")));
-  const { apiKey, models } = asRecord(asRecord(providers)[provider]);
-  return apiKey !== undefined && asList(models).length > 0;
+  if (Object.hasOwn(readJson(agentDir, "auth.json"), provider)) return true;
+  const { apiKey, models } = fieldsOf(fieldsOf(readJson(agentDir, "models.json").providers)[provider]);
+  return apiKey !== undefined && listOf(models).length > 0;
 }

@@ -1,14 +1,14 @@
 import { existsSync, globSync, readFileSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { clocksOf } from "../../../reducers/clocks.ts";
+import { textOf } from "../../../reducers/entries/entry.ts";
 import { readSessionFile, SessionFileError } from "../../../reducers/entries/session-file.ts";
 import { isVisibleMemoryStale } from "../../../reducers/ledger/projections.ts";
 import { sessionOfEntries } from "../../../reducers/memory.ts";
 import { messageOf } from "../../../reducers/message-of.ts";
 import type { Settings } from "../../../reducers/settings.ts";
-import { count, grouped } from "../words.ts";
-import { asRecord, asText, readJson } from "./files.ts";
-import { type Finding, findingsOf, type Surroundings } from "./finding.ts";
+import { countOf, grouped } from "../../../reducers/words.ts";
+import { type Finding, findingsOf, readJson, type Surroundings } from "./finding.ts";
 
 const finding = findingsOf("sessions");
 const LATEST = 5;
@@ -23,9 +23,8 @@ export function checkSessions(around: Surroundings, settings: Settings): Finding
 }
 
 function sessionsDir({ agentDir, cwd, env }: Surroundings): string {
-  const set =
-    env.PI_CODING_AGENT_SESSION_DIR ?? asText(asRecord(readJson(join(agentDir, "settings.json"))).sessionDir);
-  return set === undefined ? join(agentDir, "sessions") : resolve(cwd, set);
+  const set = env.PI_CODING_AGENT_SESSION_DIR ?? textOf(readJson(agentDir, "settings.json").sessionDir);
+  return set === "" ? join(agentDir, "sessions") : resolve(cwd, set);
 }
 
 function latestSessions(dir: string): string[] {
@@ -72,13 +71,13 @@ function judge(name: string, text: string, settings: Settings): Finding[] {
   if (problems.length > 0) {
     const advice = "nothing to do: Pi passes over such lines, and so does memory";
     complain(
-      `${count(problems.length, "line")} cannot be read, the first is line ${problems[0]?.line}`,
+      `${countOf(problems.length, "line")} cannot be read, the first is line ${problems[0]?.line}`,
       advice,
     );
   }
   if (ignored.malformed > 0) {
     const advice = "it was written by something else; what it covered is observed again";
-    complain(`${count(ignored.malformed, "memory record")} cannot be read`, advice);
+    complain(`${countOf(ignored.malformed, "memory record")} cannot be read`, advice);
   }
   if (counts.observations > 0 && observe > FAR_BEHIND * settings.observeAfterTokens) {
     const advice = "see /om:status for the observer's failures, or replay this file";
@@ -91,7 +90,7 @@ function judge(name: string, text: string, settings: Settings): Finding[] {
   const memory =
     counts.observations === 0
       ? "no memory"
-      : `${count(counts.active, "active observation")}, ${count(counts.reflections, "reflection")}`;
-  const state = `${name}: ${count(entries.length, "entry", "entries")}, ${memory}, ${grouped(observe)} tokens unobserved`;
+      : `${countOf(counts.active, "active observation")}, ${countOf(counts.reflections, "reflection")}`;
+  const state = `${name}: ${countOf(entries.length, "entry", "entries")}, ${memory}, ${grouped(observe)} tokens unobserved`;
   return findings.length > 0 ? findings : [finding("ok", state)];
 }

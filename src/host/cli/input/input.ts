@@ -1,4 +1,5 @@
 import { createReadStream, type Stats, statSync } from "node:fs";
+import { messageOf } from "../../../reducers/message-of.ts";
 import { UsageError } from "../io.ts";
 import { createLineSplitter } from "./line-splitter.ts";
 
@@ -8,7 +9,7 @@ export interface Input {
   file: string;
   /** Bytes; undefined when it cannot be known. */
   size: number | undefined;
-  /** The lines in batches, as they are read. */
+  /** The lines in batches, as they are read; from the beginning each time. */
   batches(): AsyncGenerator<LineBatch>;
 }
 
@@ -25,17 +26,19 @@ export interface LineBatch {
 const CHUNK_BYTES = 256 * 1024;
 
 /**
- * Opens a file, or standard input, which is kept in memory if it will be read `twice`. Throws `UsageError` when there is
- * no such file, or it is a folder.
+ * Opens a file, or standard input. What can be read only once is kept in memory as far as it will be read again: all of it
+ * if it is read `twice`, its first batch in any case. Throws `UsageError` when there is no such file, or it is a folder.
  */
-export function openInput(file: string, { twice = false }: { twice?: boolean } = {}): Input {
-  if (file === "-") return standardInput(twice);
+export function openInput(file: string, twice = false): Input {
+  if (file === "-") {
+    const name = "standard input";
+    return { file: name, size: undefined, batches: readOnce(batchesOf(process.stdin, name), twice) };
+  }
   const stats = statOf(file);
-  return {
-    file,
-    size: stats.isFile() ? stats.size : undefined,
-    batches: () => batchesOf(createReadStream(file, { highWaterMark: CHUNK_BYTES }), file),
-  };
+  const open = () => batchesOf(createReadStream(file, { highWaterMark: CHUNK_BYTES }), file);
+  return stats.isFile()
+    ? { file, size: stats.size, batches: open }
+    : { file, size: undefined, batches: readOnce(open(), twice) };
 }
 
 function statOf(file: string): Stats {
@@ -53,24 +56,18 @@ function unreadable(file: string, error: unknown): UsageError {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   if (code === "ENOENT" || code === "ENOTDIR") return new UsageError(`${file}: there is no such file`);
   if (code === "EACCES" || code === "EPERM") return new UsageError(`${file}: it may not be read`);
-  return new UsageError(`${file}: it cannot be read: ${error instanceof Error ? error.message : error}`);
+  return new UsageError(`${file}: it cannot be read: ${messageOf(error)}`);
 }
 
-function standardInput(twice: boolean): Input {
+/** A stream as if it began anew each time: first what was kept of it, then what has not been read. */
+function readOnce(unread: AsyncGenerator<LineBatch>, keepsAll: boolean): Input["batches"] {
   const kept: LineBatch[] = [];
-  return {
-    file: "standard input",
-    size: undefined,
-    async *batches() {
-      if (kept.length > 0) {
-        yield* kept;
-        return;
-      }
-      for await (const batch of batchesOf(process.stdin, "standard input")) {
-        if (twice) kept.push(batch);
-        yield batch;
-      }
-    },
+  return async function* () {
+    yield* kept;
+    for (let next = await unread.next(); !next.done; next = await unread.next()) {
+      if (keepsAll || kept.length === 0) kept.push(next.value);
+      yield next.value;
+    }
   };
 }
 

@@ -1,7 +1,7 @@
 import { StringDecoder } from "node:string_decoder";
 
 /** Makes lines of the bytes of a file as they come. */
-export interface LineSplitter {
+interface LineSplitter {
   /** The lines that these bytes complete, without their line feeds. */
   take(bytes: Buffer): string[];
   /** What came after the last line feed, if anything. */

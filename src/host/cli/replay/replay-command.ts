@@ -3,25 +3,20 @@ import { explainLane, whyLane } from "../../../machines/recording/explain.ts";
 import type { ReplayStep } from "../../../machines/recording/replay-step.ts";
 import { LANES, type LaneName } from "../../../reducers/engine/lane-names.ts";
 import type { Settings } from "../../../reducers/settings.ts";
-import { eventWords } from "../../inspector/history/event-words.ts";
+import { countOf, listed } from "../../../reducers/words.ts";
 import { EXIT, type Io, UsageError } from "../io.ts";
-import { LEAF_OPTION, SET_OPTION } from "../session/session-options.ts";
-import { parseSet, setWords } from "../settings-option.ts";
-import { count, listed } from "../words.ts";
-import { differenceLine, laneReadings, REPLAY_FORMAT, type ReplayOutput, stepLine } from "./replay-json.ts";
-import { type RunReport, runReplay } from "./replay-run.ts";
-import { openSource, type ReplaySource } from "./replay-source.ts";
+import { LEAF_OPTION, SET_OPTION, setWords } from "../options.ts";
 import {
-  badLineWords,
-  changedAnything,
   isVerified,
-  newTally,
+  lanesAfter,
+  REPLAY_FORMAT,
+  type ReplayOutput,
+  stepLine,
   summaryLine,
-  summaryText,
-  tallyStep,
-  verdictText,
-} from "./replay-summary.ts";
-import { createStepTable } from "./replay-text.ts";
+} from "./replay-json.ts";
+import { runReplay } from "./replay-run.ts";
+import { complainOfLines, openSource, type ReplaySource } from "./replay-source.ts";
+import { createStepTable, eventLine, summaryText, verdictText } from "./replay-text.ts";
 
 interface ReplayOptions {
   leaf?: string;
@@ -32,7 +27,7 @@ interface ReplayOptions {
   json?: boolean;
   verify?: boolean;
   explain?: number;
-  set?: string[];
+  set?: Partial<Settings>;
 }
 
 export function replayCommand(io: Io, exit: (code: number) => void): Command {
@@ -57,35 +52,30 @@ export function replayCommand(io: Io, exit: (code: number) => void): Command {
 
 async function replayFile(io: Io, file: string, options: ReplayOptions): Promise<number> {
   refuseContradictions(options);
-  const patch = parseSet(options.set ?? []);
-  const isPatched = Object.keys(patch).length > 0;
-  const source = await openSource(file, { leaf: options.leaf, twice: isPatched });
-  if (options.verify && source.kind === "session") {
+  const { leaf, set = {}, explain: number, verify: verifies, json } = options;
+  const source = await openSource(file, { leaf, twice: Object.keys(set).length > 0 });
+  if (verifies && source.kind === "session") {
     throw new UsageError(
       `${source.file}: a Pi session holds no recorded decisions; --verify is for recordings`,
     );
   }
-  if (options.explain !== undefined) return explain(io, source, patch, options.explain, options);
-  if (options.json) put(io, firstLine(source, patch));
-  return options.verify ? verify(io, source, options) : show(io, source, patch, options);
+  if (number !== undefined) return explain(io, source, number, options);
+  if (json) put(io, firstLine(source, set));
+  return verifies ? verify(io, source, options) : show(io, source, options);
 }
 
 /** Throws `UsageError` for options of which one would have to be left unheeded. */
 function refuseContradictions(options: ReplayOptions): void {
   const { verify, explain, from, to } = options;
-  const among = (names: readonly (keyof ReplayOptions)[]) =>
-    listed(names.filter((name) => options[name] !== undefined).map((name) => `--${name}`));
+  const refuseAmong = (names: readonly (keyof ReplayOptions)[], why: string) => {
+    const given = names.filter((name) => options[name] !== undefined).map((name) => `--${name}`);
+    if (given.length > 0) throw new UsageError(`${why}; leave out ${listed(given)}`);
+  };
   if (verify) {
-    const others = among(["set", "explain", "lane", "from", "to", "all"]);
-    if (others !== "")
-      throw new UsageError(
-        `--verify goes through the whole recording, as it was recorded; leave out ${others}`,
-      );
+    const others = ["set", "explain", "lane", "from", "to", "all"] as const;
+    refuseAmong(others, "--verify goes through the whole recording, as it was recorded");
   }
-  if (explain !== undefined) {
-    const others = among(["from", "to", "all"]);
-    if (others !== "") throw new UsageError(`--explain is about one event; leave out ${others}`);
-  }
+  if (explain !== undefined) refuseAmong(["from", "to", "all"], "--explain is about one event");
   if (from !== undefined && to !== undefined && from > to)
     throw new UsageError(`--from ${from} comes after --to ${to}`);
 }
@@ -93,49 +83,43 @@ function refuseContradictions(options: ReplayOptions): void {
 async function show(
   io: Io,
   source: ReplaySource,
-  patch: Partial<Settings>,
-  options: ReplayOptions,
+  { set = {}, lane, from = 1, to = Number.POSITIVE_INFINITY, json, all }: ReplayOptions,
 ): Promise<number> {
-  const lanes = options.lane ? [options.lane] : LANES;
-  const { from = 1, to = Number.POSITIVE_INFINITY, json = false, all = false } = options;
+  const lanes = lane ? [lane] : LANES;
   const table = createStepTable(io, lanes);
-  const tally = newTally();
-  if (!json) for (const line of introduction(source, patch)) io.line(line);
+  let shown = 0;
+  if (!json) for (const line of introduction(source, set)) io.line(line);
   const report = await runReplay(source, io, {
-    patch,
+    patch: set,
     onStep(step) {
-      if (step.number > to) return false;
-      tallyStep(tally, step);
-      if (step.number >= from && (all || changedAnything(step, lanes))) {
-        tally.shown++;
+      if (step.number >= from && step.number <= to && (all || changedAnything(step, lanes))) {
+        shown++;
         if (json) put(io, stepLine(step, lanes));
         else table.row(step);
       }
       return step.number < to;
     },
   });
-  if (json) put(io, summaryLine(tally, report, false));
-  else for (const line of ["", ...summaryText(tally, report)]) io.line(line);
-  complainOfLines(io, source, report);
+  if (json) put(io, summaryLine(report, shown));
+  else for (const line of ["", ...table.legend(), ...summaryText(report, shown)]) io.line(line);
+  complainOfLines(io, source.file, report.reading);
   return EXIT.ok;
 }
 
-async function verify(io: Io, source: ReplaySource, { json = false }: ReplayOptions): Promise<number> {
-  const tally = newTally();
-  const report = await runReplay(source, io, {
-    patch: {},
-    untilDifference: true,
-    onStep(step) {
-      tallyStep(tally, step);
-      return true;
-    },
-  });
-  complainOfLines(io, source, report);
+/** Whether an event moved a lane of these, or made one ask for something. */
+function changedAnything({ transitions, commands }: ReplayStep, lanes: readonly LaneName[]): boolean {
+  if (lanes.length > 1) return transitions.length + commands.length > 0;
+  return transitions.some(({ lane }) => lanes.includes(lane));
+}
+
+async function verify(io: Io, source: ReplaySource, { json }: ReplayOptions): Promise<number> {
+  const report = await runReplay(source, io, { untilDifference: true, onStep: () => true });
+  complainOfLines(io, source.file, report.reading);
   const { verification } = report;
   if (!verification) return EXIT.ok;
   if (json) {
-    if (verification.difference) put(io, differenceLine(verification.difference));
-    put(io, summaryLine(tally, report, true));
+    if (verification.difference) put(io, { type: "difference", ...verification.difference });
+    put(io, summaryLine(report, 0, verification));
   } else for (const line of verdictText(io, verification)) io.line(line);
   return isVerified(verification) ? EXIT.ok : EXIT.difference;
 }
@@ -143,16 +127,15 @@ async function verify(io: Io, source: ReplaySource, { json = false }: ReplayOpti
 async function explain(
   io: Io,
   source: ReplaySource,
-  patch: Partial<Settings>,
   number: number,
-  { lane, json = false }: ReplayOptions,
+  { set = {}, lane, json }: ReplayOptions,
 ): Promise<number> {
   const lanes = lane ? [lane] : LANES;
   let found: ReplayStep | undefined;
   let before: number | undefined;
   let after: number | undefined;
-  const report = await runReplay(source, io, {
-    patch,
+  const { reading } = await runReplay(source, io, {
+    patch: set,
     onStep(step) {
       if (step.number === number) found = step;
       else if (step.number < number) before = step.number;
@@ -160,15 +143,15 @@ async function explain(
       return step.number < number;
     },
   });
-  complainOfLines(io, source, report);
+  complainOfLines(io, source.file, reading);
   if (!found)
     throw new UsageError(`${source.file}: there is no event ${number}; ${neighbourWords(before, after)}`);
-  const moment = { ...found, at: Date.parse(found.event.at) };
+  const { event } = found;
+  const moment = { ...found, at: Date.parse(event.at) };
   if (json) {
-    const readings = laneReadings(found, lanes);
-    const explained = lanes.map((one) => [one, { ...readings[one], why: whyLane(one, moment) }]);
-    const { event } = found;
-    put(io, firstLine(source, patch));
+    const stands = lanesAfter(found, lanes);
+    const explained = lanes.map((one) => [one, { ...stands[one], why: whyLane(one, moment) }]);
+    put(io, firstLine(source, set));
     put(io, {
       type: "explanation",
       number,
@@ -178,12 +161,7 @@ async function explain(
     });
     return EXIT.ok;
   }
-  io.line(
-    io.paint(
-      "dim",
-      `#${number}  ${found.event.at}  ${found.event.type} ${eventWords(found.event)}`.trimEnd(),
-    ),
-  );
+  io.line(io.paint("dim", `#${eventLine(number, event)}`));
   for (const one of lanes) io.line(explainLane(one, moment));
   return EXIT.ok;
 }
@@ -203,16 +181,11 @@ function introduction(source: ReplaySource, patch: Partial<Settings>): string[] 
   if (source.kind === "recording") return under ? [`Under ${under}; the other settings as recorded.`] : [];
   const { header, entries, all } = source.session;
   const branch =
-    entries.length < all.length ? `, of ${count(all.length, "entry", "entries")} in the file` : "";
+    entries.length < all.length ? `, of ${countOf(all.length, "entry", "entries")} in the file` : "";
   return [
-    `Pi session ${header.id}, version ${header.version}: ${count(entries.length, "entry", "entries")} on this branch${branch}.`,
+    `Pi session ${header.id}, version ${header.version}: ${countOf(entries.length, "entry", "entries")} on this branch${branch}.`,
     `Its events are derived from the entries; settings are the defaults${under ? `, but ${under}` : ""}.`,
   ];
-}
-
-function complainOfLines(io: Io, source: ReplaySource, report: RunReport): void {
-  const words = badLineWords(source.file, report.reading);
-  if (words !== undefined) io.complain(words);
 }
 
 function put(io: Io, line: ReplayOutput): void {
@@ -221,14 +194,10 @@ function put(io: Io, line: ReplayOutput): void {
 
 const LANE_WORDS: Readonly<Record<string, LaneName>> = {
   observer: "observer",
-  observe: "observer",
   reflect: "reflectDrop",
-  reflector: "reflectDrop",
-  drop: "reflectDrop",
   reflectdrop: "reflectDrop",
   "reflect/drop": "reflectDrop",
   compaction: "compaction",
-  compact: "compaction",
 };
 
 function laneOf(text: string): LaneName {

@@ -2,10 +2,11 @@ import { z } from "zod";
 import { CommandSchema } from "../../../machines/commands.ts";
 import { laneInputs } from "../../../machines/lanes/inputs.ts";
 import type { ReplayStep } from "../../../machines/recording/replay-step.ts";
-import type { Difference } from "../../../machines/recording/verify.ts";
+import type { Verification } from "../../../machines/recording/verify.ts";
 import { EngineEventSchema, RunFinishedSchema } from "../../../reducers/engine/events.ts";
 import { LANES, type LaneName } from "../../../reducers/engine/lane-names.ts";
 import { SettingsSchema } from "../../../reducers/settings.ts";
+import type { RunReport } from "./replay-run.ts";
 
 /**
  * What `memory-lanes replay --json` prints: NDJSON, one object a line, told apart by `type`. Fields are only ever
@@ -26,7 +27,7 @@ const DecidedSchema = z.object({
 const NumberedEventSchema = z.object({ number: z.int(), event: EngineEventSchema });
 
 /** First line: what is replayed. */
-export const ReplayLineSchema = z.object({
+const ReplayLineSchema = z.object({
   type: z.literal("replay"),
   format: z.literal(REPLAY_FORMAT),
   file: z.string(),
@@ -36,7 +37,7 @@ export const ReplayLineSchema = z.object({
 });
 
 /** One event and what it did. */
-export const StepLineSchema = z.object({
+const StepLineSchema = z.object({
   type: z.literal("step"),
   number: z.int(),
   at: z.string(),
@@ -52,7 +53,7 @@ export const StepLineSchema = z.object({
 });
 
 /** `--explain`: why each lane is in its state after an event. */
-export const ExplanationLineSchema = z.object({
+const ExplanationLineSchema = z.object({
   type: z.literal("explanation"),
   number: z.int(),
   at: z.string(),
@@ -61,7 +62,7 @@ export const ExplanationLineSchema = z.object({
 });
 
 /** `--verify`: the first event at which the replay decided otherwise than the recording. */
-export const DifferenceLineSchema = z.object({
+const DifferenceLineSchema = z.object({
   type: z.literal("difference"),
   ...NumberedEventSchema.shape,
   expected: DecidedSchema,
@@ -72,7 +73,7 @@ export const DifferenceLineSchema = z.object({
 const CountsSchema = z.object({ recorded: z.int(), modelled: z.int(), noTrace: z.int() });
 
 /** Last line: what it all came to. */
-export const SummaryLineSchema = z.object({
+const SummaryLineSchema = z.object({
   type: z.literal("summary"),
   events: z.int(),
   /** How many of them are above */
@@ -111,7 +112,6 @@ export const ReplayOutputSchema = z.discriminatedUnion("type", [
   SummaryLineSchema,
 ]);
 export type ReplayOutput = z.infer<typeof ReplayOutputSchema>;
-export type SummaryLine = z.infer<typeof SummaryLineSchema>;
 
 export function stepLine(step: ReplayStep, lanes: readonly LaneName[]): ReplayOutput {
   const { event, number, modelled, transitions, commands } = step;
@@ -122,37 +122,36 @@ export function stepLine(step: ReplayStep, lanes: readonly LaneName[]): ReplayOu
     event: event.type,
     modelled,
     ...detailsOf(event),
-    lanes: laneReadings(step, lanes),
+    lanes: lanesAfter(step, lanes),
     transitions,
     commands,
   };
 }
 
-export function differenceLine({ number, event, expected, actual, lastEvents }: Difference): ReplayOutput {
-  return { type: "difference", number, event, expected, actual, lastEvents };
-}
-
 /** State and clock of each lane after a step. */
-export function laneReadings(
+export function lanesAfter(
   { state, snapshot: { states }, event }: ReplayStep,
   lanes: readonly LaneName[],
 ): Partial<Record<LaneName, z.infer<typeof LaneSchema>>> {
-  const readings = laneInputs(state, states, Date.parse(event.at));
+  const inputs = laneInputs(state, states, Date.parse(event.at));
   return Object.fromEntries(
     lanes.map((lane) => {
-      const { clock, threshold } = readings[lane];
+      const { clock, threshold } = inputs[lane];
       return [lane, { state: states[lane], clock, threshold }];
     }),
   );
 }
 
 function detailsOf(event: ReplayStep["event"]) {
+  const entriesOf = (facts: readonly { tokens: number }[]) => ({
+    entries: { count: facts.length, tokens: facts.reduce((sum, { tokens }) => sum + tokens, 0) },
+  });
   switch (event.type) {
     case "session.opened":
     case "branch.replaced":
-      return { entries: { count: event.branch.length, tokens: sumOf(event.branch) } };
+      return entriesOf(event.branch);
     case "branch.extended":
-      return { entries: { count: event.entries.length, tokens: sumOf(event.entries) } };
+      return entriesOf(event.entries);
     case "run.finished": {
       const { v: _v, seq: _seq, at: _at, type: _type, ...run } = event;
       return { run };
@@ -162,6 +161,26 @@ function detailsOf(event: ReplayStep["event"]) {
   }
 }
 
-function sumOf(facts: readonly { tokens: number }[]): number {
-  return facts.reduce((sum, { tokens }) => sum + tokens, 0);
+/** The last line; `verification` where that was asked for. */
+export function summaryLine(report: RunReport, shown: number, verification?: Verification): ReplayOutput {
+  const { reading, model: _model, verification: _whole, ...counts } = report;
+  return {
+    type: "summary",
+    shown,
+    ...counts,
+    ...reading,
+    ...(verification && {
+      verification: {
+        ok: isVerified(verification),
+        compared: verification.compared,
+        decisions: verification.decisions,
+        unverified: verification.unverified,
+      },
+    }),
+  };
+}
+
+/** Whether every event was compared, and came out as recorded. */
+export function isVerified({ difference, unverified }: Verification): boolean {
+  return difference === undefined && unverified === 0;
 }

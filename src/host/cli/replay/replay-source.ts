@@ -1,37 +1,56 @@
 import { RecordingLineError } from "../../../machines/recording/recording-line.ts";
+import type { EntryLookup } from "../../../reducers/entries/entry.ts";
 import {
   readSessionFile,
   type SessionFile,
   SessionFileError,
 } from "../../../reducers/entries/session-file.ts";
+import { sessionOfEntries } from "../../../reducers/memory.ts";
+import type { SessionState } from "../../../reducers/session.ts";
+import { countOf, grouped, listed } from "../../../reducers/words.ts";
 import { type Input, type LineBatch, openInput } from "../input/input.ts";
-import { UsageError } from "../io.ts";
-
-/** A line that could not be read. */
-export interface BadLine {
-  line: number;
-  why: string;
-}
+import { type Io, UsageError } from "../io.ts";
 
 /** How reading went. */
 export interface Reading {
   /** How many lines could not be read */
-  bad: number;
+  badLines: number;
   /** The first of them */
-  badLines: BadLine[];
+  firstBadLines: { line: number; why: string }[];
   /** The last line broke off, as when its process was killed or the file is still being written. */
-  truncated: boolean;
+  truncatedLastLine: boolean;
 }
 
-const NAMED_BAD_LINES = 20;
+const BAD_LINES_KEPT = 20;
+const BAD_LINES_NAMED = 5;
 
-export function newReading(): Reading {
-  return { bad: 0, badLines: [], truncated: false };
+function newReading(truncatedLastLine = false): Reading {
+  return { badLines: 0, firstBadLines: [], truncatedLastLine };
 }
 
-function noteBadLine(reading: Reading, line: BadLine): void {
-  reading.bad++;
-  if (reading.badLines.length < NAMED_BAD_LINES) reading.badLines.push(line);
+function noteBadLine(reading: Reading, line: number, why: string): void {
+  reading.badLines++;
+  if (reading.firstBadLines.length < BAD_LINES_KEPT) reading.firstBadLines.push({ line, why });
+}
+
+/** Names the lines that could not be read; empty when all could. */
+export function badLinesIn({ badLines, firstBadLines }: Reading): string {
+  if (badLines === 0) return "";
+  const named = firstBadLines.slice(0, BAD_LINES_NAMED).map(({ line, why }) => `line ${line} (${why})`);
+  const more = badLines - named.length;
+  const all = more > 0 ? [...named, `${grouped(more)} more`] : named;
+  return `${countOf(badLines, "line")} could not be read: ${listed(all)}`;
+}
+
+/** The same with the file that they are in; undefined when all could be read. */
+export function badLineWords(file: string, reading: Reading): string | undefined {
+  return reading.badLines === 0 ? undefined : `${file}: ${badLinesIn(reading)}`;
+}
+
+/** Names the lines of a file that could not be read on stderr. */
+export function complainOfLines(io: Io, file: string, reading: Reading): void {
+  const words = badLineWords(file, reading);
+  if (words !== undefined) io.complain(words);
 }
 
 export interface SessionSource {
@@ -41,16 +60,13 @@ export interface SessionSource {
   reading: Reading;
 }
 
-export interface RecordingSource {
+export interface RecordingSource extends Input {
   kind: "recording";
-  file: string;
-  size: number | undefined;
-  batches(): AsyncGenerator<LineBatch>;
 }
 
 export type ReplaySource = SessionSource | RecordingSource;
 
-export interface SourceOptions {
+interface SourceOptions {
   leaf?: string | undefined;
   /** A recording's lines will be asked for twice. */
   twice?: boolean;
@@ -59,36 +75,32 @@ export interface SourceOptions {
 /** Finds out what a file is. Throws `UsageError` for anything but a Pi session or a recording. */
 export async function openSource(file: string, options: SourceOptions = {}): Promise<ReplaySource> {
   const { leaf, twice = false } = options;
-  const input = openInput(file, { twice });
-  const opened = input.batches();
-  const first = await opened.next();
-  if (first.done) throw new UsageError(`${input.file}: it is empty`);
-  if (isSession(first.value, input.file)) {
-    return sessionSource(input, await textOf(first.value, opened), leaf);
-  }
-  if (leaf !== undefined) {
-    throw new UsageError(`${input.file}: it is a recording, which has no leaves; --leaf is for Pi sessions`);
-  }
-  let unread: AsyncGenerator<LineBatch> | undefined = rejoin(first.value, opened);
-  return {
-    kind: "recording",
-    file: input.file,
-    size: input.size,
-    batches() {
-      const batches = unread ?? input.batches();
-      unread = undefined;
-      return batches;
-    },
-  };
+  const input = openInput(file, twice);
+  const first = await firstOf(input.batches());
+  if (!first) throw new UsageError(`${input.file}: it is empty`);
+  if (isSession(first, input.file)) return sessionSource(input.file, await textOf(input.batches()), leaf);
+  if (leaf === undefined) return { kind: "recording", ...input };
+  throw new UsageError(`${input.file}: it is a recording, which has no leaves; --leaf is for Pi sessions`);
 }
 
 /** Reads a file that must be a Pi session. */
-export async function openSession(file: string, leaf: string | undefined): Promise<SessionSource> {
+async function openSession(file: string, leaf: string | undefined): Promise<SessionSource> {
   const source = await openSource(file, { leaf });
   if (source.kind === "session") return source;
   throw new UsageError(
     `${source.file}: it is a recording, which holds no text; name the Pi session's own file`,
   );
+}
+
+/** A session file's branch, folded, with its entries by id. Lines that cannot be read are named on stderr. */
+export async function loadBranch(
+  io: Io,
+  file: string,
+  leaf: string | undefined,
+): Promise<{ session: SessionState; lookup: EntryLookup }> {
+  const source = await openSession(file, leaf);
+  complainOfLines(io, source.file, source.reading);
+  return sessionOfEntries(source.session.entries);
 }
 
 /** Goes by the first line that is JSON; the rest may hold anything. */
@@ -114,53 +126,59 @@ function tryJson(text: string): unknown {
   }
 }
 
-async function* rejoin(first: LineBatch, rest: AsyncGenerator<LineBatch>): AsyncGenerator<LineBatch> {
-  yield first;
-  yield* rest;
+async function firstOf(batches: AsyncGenerator<LineBatch>): Promise<LineBatch | undefined> {
+  for await (const batch of batches) return batch;
+  return undefined;
 }
 
-async function textOf(first: LineBatch, rest: AsyncGenerator<LineBatch>): Promise<string> {
-  const parts: string[] = [];
-  for await (const { lines, endsOpen } of rejoin(first, rest))
-    parts.push(lines.join("\n"), endsOpen ? "" : "\n");
-  return parts.join("");
+async function textOf(batches: AsyncGenerator<LineBatch>): Promise<string> {
+  let text = "";
+  for await (const { lines, endsOpen } of batches) text += lines.join("\n") + (endsOpen ? "" : "\n");
+  return text;
 }
 
-function sessionSource(input: Input, text: string, leaf: string | undefined): SessionSource {
+function sessionSource(file: string, text: string, leaf: string | undefined): SessionSource {
   try {
     const session = readSessionFile(text, leaf === undefined ? {} : { leaf });
-    const reading = { ...newReading(), truncated: session.truncatedLastLine };
-    for (const { line } of session.problems) noteBadLine(reading, { line, why: "it is not a JSON object" });
-    return { kind: "session", file: input.file, session, reading };
+    const reading = newReading(session.truncatedLastLine);
+    for (const { line } of session.problems) noteBadLine(reading, line, "it is not a JSON object");
+    return { kind: "session", file, session, reading };
   } catch (error) {
-    if (error instanceof SessionFileError) throw new UsageError(`${input.file}: ${error.message}`);
+    if (error instanceof SessionFileError) throw new UsageError(`${file}: ${error.message}`);
     throw error;
   }
 }
 
 /**
- * Hands a batch's lines to `read` one by one, until it gives false. A line that it cannot read is noted, and `onLost`
- * is told; but the last line of a file may break off.
+ * Hands the lines of a recording to `take` one by one, in pieces, so that output and progress keep up, until it gives
+ * false or nobody looks any more: then the reading is not whole. A line that it cannot read is noted, and `onLost` is told; but
+ * the last line of a file may break off.
  */
-export function readBatch(
-  { lines, first, endsOpen }: LineBatch,
-  reading: Reading,
-  { read, onLost }: { read: (line: string) => boolean; onLost: () => void },
-): boolean {
-  let number = first - 1;
-  for (const line of lines) {
-    number++;
-    if (line.trim() === "") continue;
-    try {
-      if (!read(line)) return false;
-    } catch (error) {
-      if (!(error instanceof RecordingLineError)) throw error;
-      if (endsOpen && line === lines.at(-1)) reading.truncated = true;
-      else {
-        noteBadLine(reading, { line: number, why: error.message });
-        onLost();
+export async function readRecording(
+  { file, size, batches }: RecordingSource,
+  io: Io,
+  take: (line: string) => unknown,
+  onLost: () => void = () => {},
+): Promise<{ reading: Reading; isWhole: boolean }> {
+  const reading = newReading();
+  for await (const { lines, first, bytes, endsOpen } of batches()) {
+    for (const [at, line] of lines.entries()) {
+      if (line.trim() === "") continue;
+      try {
+        if (take(line) === false) return { reading, isWhole: false };
+      } catch (error) {
+        if (!(error instanceof RecordingLineError)) throw error;
+        if (endsOpen && at === lines.length - 1) reading.truncatedLastLine = true;
+        else {
+          noteBadLine(reading, first + at, error.message);
+          onLost();
+        }
       }
     }
+    await io.ready();
+    if (io.closed) return { reading, isWhole: false };
+    const share = size === undefined ? "" : ` (${Math.min(100, Math.round((100 * bytes) / size))} %)`;
+    io.progress(() => `${file}: ${countOf(first + lines.length - 1, "line")}${share}`);
   }
-  return true;
+  return { reading, isWhole: true };
 }

@@ -1,83 +1,101 @@
 import { laneInputs } from "../../../machines/lanes/inputs.ts";
 import type { ReplayStep } from "../../../machines/recording/replay-step.ts";
-import type { LaneName } from "../../../reducers/engine/lane-names.ts";
-import { eventWords } from "../../inspector/history/event-words.ts";
-import { LANE_LABELS } from "../../words.ts";
+import type { Decided, Difference, Verification } from "../../../machines/recording/verify.ts";
+import type { AnswerCounts } from "../../../machines/what-if/simulation.ts";
+import type { Workload } from "../../../machines/what-if/workload.ts";
+import type { EngineEvent } from "../../../reducers/engine/events.ts";
+import { type LaneName, WORKERS, type Worker } from "../../../reducers/engine/lane-names.ts";
+import {
+  clipped,
+  compact,
+  countOf,
+  dateOf,
+  dollars,
+  grouped,
+  LANE_LABELS,
+  listed,
+  stateWords,
+  timeOfDay,
+} from "../../../reducers/words.ts";
+import { decisionWords, eventWords } from "../../inspector/history/event-words.ts";
 import type { Io } from "../io.ts";
-import { clipped, compact, dateOf, grouped, timeOfDay } from "../words.ts";
-
-/** Prints steps as the rows of a table, with the day above them whenever it changes. */
-export interface StepTable {
-  row(step: ReplayStep): void;
-}
+import { isVerified } from "./replay-json.ts";
+import type { RunReport, Tally } from "./replay-run.ts";
 
 const NUMBER_WIDTH = 7;
 const TIME_WIDTH = 8;
 const EVENT_WIDTH = 48;
 const NARROWEST_EVENT = 24;
 const GAP = "  ";
-/** The longest state with a clock of five digits against its threshold, in both ways of writing numbers. */
-const LANE_WIDTHS: Readonly<Record<LaneName, { full: number; short: number }>> = {
-  observer: { full: 26, short: 24 },
-  reflectDrop: { full: 33, short: 31 },
-  compaction: { full: 26, short: 24 },
-};
+/** The longest state with a clock of five digits against its threshold */
+const LANE_WIDTHS: Readonly<Record<LaneName, number>> = { observer: 26, reflectDrop: 33, compaction: 26 };
+/** What the short way of writing numbers saves of it */
+const SAVED = 2;
+
+/** Prints steps as the rows of a table, with the day above them whenever it changes. */
+export interface StepTable {
+  row(step: ReplayStep): void;
+  /** Says what those of its states mean whose names are no words; a line, or none. */
+  legend(): string[];
+}
 
 export function createStepTable(io: Io, lanes: readonly LaneName[]): StepTable {
-  const widthOf = (form: "full" | "short") =>
-    NUMBER_WIDTH +
-    TIME_WIDTH +
-    EVENT_WIDTH +
-    (2 + lanes.length) * GAP.length +
-    lanes.reduce((sum, lane) => sum + LANE_WIDTHS[lane][form], 0);
   const columns = io.columns ?? Number.POSITIVE_INFINITY;
-  const form = columns >= widthOf("full") ? "full" : "short";
-  const number = form === "full" ? grouped : compact;
-  const eventWidth = Math.max(NARROWEST_EVENT, EVENT_WIDTH - Math.max(0, widthOf(form) - columns));
+  const fullWidth = lanes.reduce(
+    (sum, lane) => sum + GAP.length + LANE_WIDTHS[lane],
+    NUMBER_WIDTH + TIME_WIDTH + EVENT_WIDTH + 2 * GAP.length,
+  );
+  const isShort = columns < fullWidth;
+  const laneWidth = (lane: LaneName) => LANE_WIDTHS[lane] - (isShort ? SAVED : 0);
+  const missing = isShort ? fullWidth - SAVED * lanes.length - columns : 0;
+  const eventWidth = Math.max(NARROWEST_EVENT, EVENT_WIDTH - Math.max(0, missing));
+  const number = isShort ? compact : grouped;
+  const row = (nth: string, time: string, words: string, cells: readonly string[]) =>
+    [nth.padStart(NUMBER_WIDTH), time.padEnd(TIME_WIDTH), words.padEnd(eventWidth), ...cells]
+      .join(GAP)
+      .trimEnd();
+  const meanings = new Map<string, string>();
   let day = "";
 
-  function cell(step: ReplayStep, lane: LaneName, reading: { clock: number; threshold: number }): string {
-    const moved = step.transitions.some((transition) => transition.lane === lane);
-    const state = step.snapshot.states[lane];
-    const text = `${moved ? ">" : " "}${state} ${number(reading.clock)}/${number(reading.threshold)}`;
-    const padded = text.padEnd(LANE_WIDTHS[lane][form]);
-    return moved ? io.paint(["bold", STATE_COLOURS[state.split(".")[0] ?? ""] ?? "reset"], padded) : padded;
-  }
-
-  function openDay(date: Date): void {
-    const titles = lanes.map((lane) => ` ${LANE_LABELS[lane]}`.padEnd(LANE_WIDTHS[lane][form]));
-    const head = [
-      "#".padStart(NUMBER_WIDTH),
-      "time".padEnd(TIME_WIDTH),
-      "event".padEnd(eventWidth),
-      ...titles,
-    ];
-    if (day === "") io.line(io.paint("underline", head.join(GAP).trimEnd()));
-    day = dateOf(date);
-    io.line(io.paint("dim", `${" ".repeat(NUMBER_WIDTH)}${GAP}${day}`));
+  function printStep({
+    event,
+    number: nth,
+    modelled,
+    state,
+    snapshot: { states },
+    transitions,
+  }: ReplayStep): void {
+    const at = Date.parse(event.at);
+    const itsDay = dateOf(at);
+    if (day === "") {
+      const titles = lanes.map((lane) => ` ${LANE_LABELS[lane]}`.padEnd(laneWidth(lane)));
+      io.line(io.paint("underline", row("#", "time", "event", titles)));
+    }
+    if (itsDay !== day) io.line(io.paint("dim", row("", itsDay, "", [])));
+    day = itsDay;
+    const inputs = laneInputs(state, states, at);
+    const cells = lanes.map((lane) => {
+      const { clock, threshold } = inputs[lane];
+      const moved = transitions.some((transition) => transition.lane === lane);
+      const text = `${moved ? ">" : " "}${states[lane]} ${number(clock)}/${number(threshold)}`;
+      if (/[A-Z]/.test(states[lane])) meanings.set(stateWords(lane, states[lane]), states[lane]);
+      const padded = text.padEnd(laneWidth(lane));
+      return moved ? io.paint(["bold", colourOf(states[lane])], padded) : padded;
+    });
+    const words = clipped(`${modelled ? "~" : ""}${event.type} ${eventWords(event)}`.trim(), eventWidth);
+    io.line(row(grouped(nth), timeOfDay(at), words, cells));
   }
 
   return {
-    row(step) {
-      const { event, state } = step;
-      const at = Date.parse(event.at);
-      const date = new Date(at);
-      if (dateOf(date) !== day) openDay(date);
-      const readings = laneInputs(state, step.snapshot.states, at);
-      const words = clipped(
-        `${step.modelled ? "~" : ""}${event.type} ${eventWords(event)}`.trim(),
-        eventWidth,
-      );
-      const cells = lanes.map((lane) => cell(step, lane, readings[lane]));
-      const head = [grouped(step.number).padStart(NUMBER_WIDTH), timeOfDay(date), words.padEnd(eventWidth)];
-      io.line([...head, ...cells].join(GAP).trimEnd());
+    row: printStep,
+    legend() {
+      const all = [...meanings].map(([words, state]) => `${state}: ${words}`);
+      return all.length === 0 ? [] : [`${all.join("; ")}.`];
     },
   };
 }
 
-type Colour = "yellow" | "cyan" | "red" | "blue" | "green" | "gray";
-
-const STATE_COLOURS: Readonly<Record<string, Colour>> = {
+const STATE_COLOURS = {
   passive: "gray",
   idle: "green",
   due: "yellow",
@@ -86,4 +104,102 @@ const STATE_COLOURS: Readonly<Record<string, Colour>> = {
   compacting: "cyan",
   coolingDown: "blue",
   backingOff: "red",
-};
+} as const;
+
+function colourOf(state: string) {
+  const [outer = ""] = state.split(".");
+  return outer in STATE_COLOURS ? STATE_COLOURS[outer as keyof typeof STATE_COLOURS] : "reset";
+}
+
+/** An event on a line of its own. */
+export function eventLine(number: number, event: EngineEvent): string {
+  return `${number}  ${event.at}  ${event.type} ${eventWords(event)}`.trimEnd();
+}
+
+/** The lines under a replay's table. */
+export function summaryText(report: RunReport, shown: number): string[] {
+  const { events, compactions, cost, missingEvents, reading, answers, model } = report;
+  const runs = listed(WORKERS.map((worker) => runWords(worker, report.runs[worker])));
+  const money = cost > 0 ? `; ${dollars(cost)}` : "";
+  const lines = [
+    `${countOf(events, "event")}, ${grouped(shown)} shown: ${runs}; ${countOf(compactions, "compaction")}${money}.`,
+  ];
+  if (missingEvents > 0) {
+    const many = countOf(missingEvents, "event is", "events are");
+    lines.push(`${many} missing from the recording: what follows may be off.`);
+  }
+  if (reading.truncatedLastLine)
+    lines.push("The last line breaks off, as in a file that is still being written.");
+  return answers ? [...lines, ...answerWords(answers, model)] : lines;
+}
+
+function runWords(worker: Worker, outcomes: Tally["runs"][Worker]): string {
+  const all = Object.values(outcomes).reduce((sum, n) => sum + n, 0);
+  const unusual = Object.entries(outcomes).filter(([outcome]) => outcome !== "recorded");
+  const how = unusual.map(([outcome, n]) => `${grouped(n)} ${outcome}`).join(", ");
+  return `${countOf(all, `${worker} run`)}${how === "" ? "" : ` (${how})`}`;
+}
+
+/** Says what of a replay is modelled, and on what. */
+export function answerWords(answers: AnswerCounts, model: Workload | undefined): string[] {
+  const named = (type: "modelled" | "noTrace") =>
+    listed(
+      [...WORKERS, "compaction" as const]
+        .filter((who) => answers[who][type] > 0)
+        .map((who) => countOf(answers[who][type], who === "compaction" ? who : `${who} run`)),
+    );
+  const modelled = named("modelled");
+  const lost = named("noTrace");
+  const lines: string[] = [];
+  if (modelled !== "")
+    lines.push(`~ is modelled: nothing was recorded for ${modelled}. ${modelWords(answers, model)}`);
+  if (lost !== "") {
+    lines.push(
+      `The file holds no trace of ${lost} that these settings ask for: runs are taken to have found nothing.`,
+    );
+  }
+  return lines;
+}
+
+function modelWords(answers: AnswerCounts, model: Workload | undefined): string {
+  const runsOf = (worker: Worker) => model?.[worker].measuredRuns ?? 0;
+  const modelled = WORKERS.filter((worker) => answers[worker].modelled > 0);
+  const measured = modelled.filter((worker) => runsOf(worker) > 0);
+  const assumed = modelled.filter((worker) => runsOf(worker) === 0);
+  const parts: string[] = [];
+  if (measured.length > 0) {
+    const on = measured.map((worker) => countOf(runsOf(worker), `recorded ${worker} run`));
+    parts.push(`The model goes by the mean of ${listed(on)}.`);
+  }
+  if (assumed.length > 0) parts.push(`For the ${listed(assumed)} it goes by experience, not by this file.`);
+  if (answers.compaction.modelled > 0) {
+    const kept = model?.keepIsMeasured
+      ? `${grouped(model.keepTokens)} tokens, as recorded`
+      : "20,000 tokens, Pi's default";
+    parts.push(`Compactions keep ${kept}.`);
+  }
+  return parts.join(" ");
+}
+
+/** What `--verify` says. */
+export function verdictText(io: Io, verification: Verification): string[] {
+  const { compared, decisions, unverified, difference } = verification;
+  if (difference) return differenceText(io, difference);
+  const all = `${countOf(compared, "event")} with ${countOf(decisions, "decision")}`;
+  if (isVerified(verification)) return [`${io.paint("green", "Verified")}: ${all}, all as recorded.`];
+  return [
+    `${io.paint("red", "Not verified")}: ${all} came out as recorded, but ${countOf(unverified, "event")} could not be compared, since lines are missing or cannot be read.`,
+  ];
+}
+
+function differenceText(io: Io, { number, event, expected, actual, lastEvents }: Difference): string[] {
+  const wordsOf = (decided: Decided) => decisionWords(decided) || "nothing";
+  const shown = wordsOf(expected) === wordsOf(actual) ? JSON.stringify : wordsOf;
+  return [
+    `${io.paint("red", "Difference")} at event ${number}, ${event.type}:`,
+    `  expected  ${shown(expected)}`,
+    `  actual    ${shown(actual)}`,
+    "  last events",
+    ...lastEvents.map((last) => `  ${eventLine(last.number, last.event)}`),
+  ];
+}

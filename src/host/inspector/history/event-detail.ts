@@ -1,12 +1,13 @@
+import { clocksByLane } from "../../../machines/lanes/inputs.ts";
 import type { LanesSnapshot } from "../../../machines/lanes/lanes.ts";
+import { whyLanes } from "../../../machines/recording/explain.ts";
 import { idAt } from "../../../reducers/branch.ts";
 import type { EngineState } from "../../../reducers/engine/engine-state.ts";
 import type { EngineEvent } from "../../../reducers/engine/events.ts";
 import { LANES, WORKERS } from "../../../reducers/engine/lane-names.ts";
 import { clocksOfSession } from "../../../reducers/session.ts";
 import { poolTarget } from "../../../reducers/settings.ts";
-import { clocksByLane } from "../../pi/ui/footer.ts";
-import { LANE_LABELS, resultWords, seconds, tokens, whyLanes } from "../../words.ts";
+import { LANE_LABELS, resultWords, duration as seconds, grouped as tokens } from "../../../reducers/words.ts";
 import type { EventHistory, EventStore } from "./event-history.ts";
 import type { EventList } from "./event-list.ts";
 import type { Change, EventDetail } from "./viewer-data.ts";

@@ -1,11 +1,11 @@
 import type { Step } from "../../../machines/engine.ts";
+import { clocksByLane } from "../../../machines/lanes/inputs.ts";
 import type { LanesSnapshot } from "../../../machines/lanes/lanes.ts";
 import type { ReplayStep } from "../../../machines/recording/replay-step.ts";
 import type { Decided } from "../../../machines/recording/verify.ts";
 import { type EngineState, evolve, initialState } from "../../../reducers/engine/engine-state.ts";
 import type { EngineEvent } from "../../../reducers/engine/events.ts";
 import { LANES, type LaneName, type Worker } from "../../../reducers/engine/lane-names.ts";
-import { clocksByLane } from "../../pi/ui/footer.ts";
 import { arrowsTaken } from "../charts/chart-path.ts";
 import {
   type Column,

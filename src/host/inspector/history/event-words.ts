@@ -1,7 +1,7 @@
 import type { Decided } from "../../../machines/recording/verify.ts";
 import type { EngineEvent } from "../../../reducers/engine/events.ts";
 import type { EntryFact } from "../../../reducers/entries/entry-fact.ts";
-import { countOf, LANE_LABELS, resultWords, tokens } from "../../words.ts";
+import { countOf, LANE_LABELS, resultWords, grouped as tokens } from "../../../reducers/words.ts";
 
 export const EVENT_TYPES = [
   "session.opened",

@@ -1,10 +1,10 @@
 import { basename } from "node:path";
 import type { Settings } from "../../../reducers/settings.ts";
 import { type Io, UsageError } from "../../cli/io.ts";
+import { setWords } from "../../cli/options.ts";
 import { runReplay } from "../../cli/replay/replay-run.ts";
-import { openSource, type ReplaySource } from "../../cli/replay/replay-source.ts";
-import { answerWords, badLineWords } from "../../cli/replay/replay-summary.ts";
-import { setWords } from "../../cli/settings-option.ts";
+import { badLineWords, openSource, type ReplaySource } from "../../cli/replay/replay-source.ts";
+import { answerWords } from "../../cli/replay/replay-text.ts";
 import { storeOfEvents, storeOfTexts } from "../history/event-stores.ts";
 import type { InspectSource } from "./inspect-source.ts";
 import { sourceInMemory } from "./memory-source.ts";

@@ -20,8 +20,7 @@ export function recordingsDir(agentDir: string): string {
   return join(agentDir, "observational-memory", "debug");
 }
 
-export interface SessionRecorderOptions
-  extends Pick<RecorderOptions, "restored" | "onFailure" | "maxBytes" | "maxQueuedLines"> {
+interface SessionRecorderOptions extends Pick<RecorderOptions, "restored" | "onFailure" | "maxBytes"> {
   engine: Engine;
   source: BranchSource;
   sessionId: string;

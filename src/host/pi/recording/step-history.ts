@@ -2,7 +2,7 @@ import type { Step } from "../../../machines/engine.ts";
 import type { EngineEvent } from "../../../reducers/engine/events.ts";
 
 /** What an engine did lately, for who begins to look later. */
-export interface StepHistory {
+interface StepHistory {
   readonly steps: readonly Step[];
   add(step: Step): void;
 }

@@ -12,15 +12,14 @@ import {
   throttleTime,
 } from "rxjs";
 import { type Effect, quietly } from "../../../effects/effect.ts";
-import type { LanesSnapshot } from "../../../machines/lanes/lanes.ts";
+import { clocksByLane } from "../../../machines/lanes/inputs.ts";
+import { isUnderWay, type LanesSnapshot } from "../../../machines/lanes/lanes.ts";
 import type { EngineState } from "../../../reducers/engine/engine-state.ts";
-import { LANES, type LaneName } from "../../../reducers/engine/lane-names.ts";
-import { clocksOfSession } from "../../../reducers/session.ts";
-import { compactionThreshold } from "../../../reducers/settings.ts";
-import { LANE_LABELS } from "../../words.ts";
+import { LANES } from "../../../reducers/engine/lane-names.ts";
+import { CLOCK_LABELS, LANE_LABELS, stateWords } from "../../../reducers/words.ts";
 
 /** The key of our text in Pi's footer. */
-export const FOOTER_KEY = "om";
+const FOOTER_KEY = "om";
 
 /** Colours of Pi's theme that the footer and the overlay use. */
 export type Tone = "accent" | "success" | "warning" | "error" | "muted" | "dim" | "text";
@@ -41,35 +40,14 @@ export function gauge(clock: number, threshold: number, cells = CELLS): string {
   return bar.padEnd(cells, "·");
 }
 
-/** The clocks with their thresholds, in source tokens, by the lane that waits for them. */
-export function clocksByLane(state: EngineState): Record<LaneName, { clock: number; threshold: number }> {
-  const clocks = clocksOfSession(state.session);
-  const { settings, contextWindow } = state;
-  return {
-    observer: { clock: clocks.observe, threshold: settings.observeAfterTokens },
-    reflectDrop: { clock: clocks.reflect, threshold: settings.reflectAfterTokens },
-    compaction: { clock: clocks.compact, threshold: compactionThreshold(settings, contextWindow) },
-  };
-}
-
-const CLOCK_NAMES: Readonly<Record<LaneName, string>> = {
-  observer: "observe",
-  reflectDrop: "reflect",
-  compaction: "compact",
-};
-
 /** The footer's one line: each clock as a gauge, and what is going on. */
-export function footerText(
-  state: EngineState,
-  states: LanesSnapshot["states"],
-  paint: Paint = PLAIN,
-): string {
+function footerText(state: EngineState, states: LanesSnapshot["states"], paint: Paint): string {
   const clocks = clocksByLane(state);
   // Names first and single spaces: Pi makes one space of several, so that nothing else tells whose bar it is.
   const gauges = LANES.map((lane) => {
     const { clock, threshold } = clocks[lane];
     const bar = paint(clock >= threshold ? "warning" : "muted", gauge(clock, threshold));
-    return `${paint("dim", CLOCK_NAMES[lane])} ${bar}`;
+    return `${paint("dim", CLOCK_LABELS[lane])} ${bar}`;
   });
   const doing = activityOf(states, state.settings.passive, paint);
   return [paint("dim", "om"), ...gauges, ...(doing === "" ? [] : [`${paint("dim", "▸")} ${doing}`])].join(
@@ -78,13 +56,10 @@ export function footerText(
 }
 
 function activityOf(states: LanesSnapshot["states"], passive: boolean, paint: Paint): string {
-  const running = [
-    states.observer === "running" && "observing…",
-    states.reflectDrop === "running.reflecting" && "reflecting…",
-    states.reflectDrop === "running.dropping" && "dropping…",
-    states.compaction === "compacting" && "compacting…",
-  ].filter((word) => word !== false);
-  if (running.length > 0) return paint("accent", running.join(" "));
+  const busy = LANES.filter((lane) => isUnderWay(states[lane]) && states[lane] !== "requested");
+  if (busy.length > 0) {
+    return paint("accent", busy.map((lane) => `${stateWords(lane, states[lane])}…`).join(" "));
+  }
   const held = LANES.filter((lane) => states[lane] === "backingOff");
   if (held.length > 0) {
     return paint("warning", `${held.map((lane) => LANE_LABELS[lane]).join(", ")} failed, backing off`);

@@ -1,11 +1,23 @@
-import type { LanesSnapshot } from "../../../machines/lanes/lanes.ts";
+import { clocksByLane } from "../../../machines/lanes/inputs.ts";
+import { isUnderWay, type LanesSnapshot } from "../../../machines/lanes/lanes.ts";
+import { whyLane } from "../../../machines/recording/explain.ts";
 import { type EngineState, totalSpend } from "../../../reducers/engine/engine-state.ts";
-import { LANES, type LaneName, WORKERS, type Worker } from "../../../reducers/engine/lane-names.ts";
+import { LANES, laneOf, WORKERS } from "../../../reducers/engine/lane-names.ts";
 import { poolTarget } from "../../../reducers/settings.ts";
-import { countOf, LANE_LABELS, resultWords, seconds, spendWords, tokens, whyLanes } from "../../words.ts";
-import { clocksByLane, gauge, type Paint, PLAIN, type Tone } from "./footer.ts";
+import {
+  countOf,
+  dollars,
+  duration,
+  grouped,
+  LANE_LABELS,
+  resultWords,
+  spendWords,
+  timeOfDay,
+  usageWords,
+} from "../../../reducers/words.ts";
+import { gauge, type Paint, PLAIN, type Tone } from "./footer.ts";
 
-export interface LanesInput {
+interface LanesInput {
   state: EngineState;
   snapshot: LanesSnapshot;
   /** `provider/id` of the workers' model, or why there is none */
@@ -14,12 +26,6 @@ export interface LanesInput {
   now: number;
 }
 
-const WORKERS_OF: Readonly<Record<LaneName, readonly Worker[]>> = {
-  observer: ["observer"],
-  reflectDrop: ["reflector", "dropper"],
-  compaction: [],
-};
-
 const INDENT = 15;
 
 /** How the lanes stand, line by line: state, clock, reason, last result and spend of each, then memory as a whole. */
@@ -27,7 +33,6 @@ export function lanesLines(
   { state, snapshot, workerModel, now }: LanesInput,
   paint: Paint = PLAIN,
 ): string[] {
-  const reasons = whyLanes(state, snapshot, now);
   const clocks = clocksByLane(state);
   const lines: string[] = [];
   const detail = (name: string, text: string, tone: Tone = "muted") =>
@@ -39,18 +44,19 @@ export function lanesLines(
     const since = snapshot.since[lane];
     const bar = paint(clock >= threshold ? "warning" : "muted", gauge(clock, threshold, 10));
     lines.push(
-      `${paint("text", LANE_LABELS[lane].padEnd(INDENT))}${paint(toneOf(name), name.padEnd(20))}${bar} ${paint("muted", `${tokens(clock)} of ${tokens(threshold)}`)}`,
+      `${paint("text", LANE_LABELS[lane].padEnd(INDENT))}${paint(toneOf(name), name.padEnd(20))}${bar} ${paint("muted", `${grouped(clock)} of ${grouped(threshold)}`)}`,
     );
     const length =
       since && name.startsWith("running")
-        ? `, ${seconds(Math.max(0, now - Date.parse(since.at)))} so far`
+        ? `, ${duration(Math.max(0, now - Date.parse(since.at)))} so far`
         : "";
-    detail("why", `${reasons[lane]}${length}`);
-    for (const worker of WORKERS_OF[lane]) {
+    detail("why", `${whyLane(lane, { state, snapshot, at: now })}${length}`);
+    const workers = WORKERS.filter((worker) => laneOf(worker) === lane);
+    for (const worker of workers) {
       const { last } = state.workers[worker];
       if (!last) continue;
       const tone = last.outcome === "failed" ? "error" : "muted";
-      const who = WORKERS_OF[lane].length > 1 ? `${worker} ` : "";
+      const who = workers.length > 1 ? `${worker} ` : "";
       detail("last", `${who}${resultWords(last)} at ${timeOfDay(last.at)} (${spendWords(last)})`, tone);
     }
     if (lane === "compaction") {
@@ -65,8 +71,7 @@ export function lanesLines(
 
 function memoryLines(state: EngineState, workerModel: string, paint: Paint): string[] {
   const { counts, activeTokens } = state.session.ledger;
-  const spend = totalSpend(state);
-  const requests = WORKERS.reduce((sum, worker) => sum + state.workers[worker].requests, 0);
+  const { requests, usage } = totalSpend(state);
   const perWorker = WORKERS.filter((worker) => state.workers[worker].runs > 0)
     .map((worker) => `${worker} ${countOf(state.workers[worker].runs, "run")}`)
     .join(", ");
@@ -74,24 +79,17 @@ function memoryLines(state: EngineState, workerModel: string, paint: Paint): str
   return [
     row(
       "memory",
-      `${countOf(counts.active, "active observation")}, ${countOf(counts.reflections, "reflection")}, ${tokens(counts.dropped)} dropped; pool ${tokens(activeTokens)}, target ${tokens(poolTarget(state.settings))}`,
+      `${countOf(counts.active, "active observation")}, ${countOf(counts.reflections, "reflection")}, ${grouped(counts.dropped)} dropped; pool ${grouped(activeTokens)}, target ${grouped(poolTarget(state.settings))}`,
     ),
-    row(
-      "spend",
-      `$${spend.cost.toFixed(4)}, ${countOf(requests, "request")}, ${tokens(spend.input + spend.cacheRead + spend.cacheWrite)} in, ${tokens(spend.output)} out`,
-    ),
+    row("spend", `${dollars(usage.cost)}, ${usageWords(requests, usage)}`),
     row("runs", perWorker === "" ? "none since this session was opened" : perWorker),
     row("model", workerModel),
   ];
 }
 
 function toneOf(state: string): Tone {
-  if (state.startsWith("running") || state === "compacting" || state === "requested") return "accent";
+  if (isUnderWay(state)) return "accent";
   if (state === "due" || state === "coolingDown") return "warning";
   if (state === "backingOff") return "error";
   return state === "passive" ? "dim" : "success";
-}
-
-function timeOfDay(iso: string): string {
-  return new Date(iso).toLocaleTimeString("en-GB");
 }

@@ -1,8 +1,7 @@
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { endWith, filter, ignoreElements, interval, merge, type Observable, takeUntil } from "rxjs";
 import type { Engine, Step } from "../../../machines/engine.ts";
-import type { LaneStates } from "../../../machines/lanes/inputs.ts";
-import { isAnyLaneRunning } from "../../words.ts";
+import { isUnderWay } from "../../../machines/lanes/lanes.ts";
 import { paintOf } from "./footer.ts";
 import { lanesLines } from "./lanes-overlay-text.ts";
 
@@ -12,7 +11,7 @@ export type PiTui = Pick<
   "matchesKey" | "truncateToWidth" | "visibleWidth" | "wrapTextWithAnsi"
 >;
 
-export interface LanesOverlayOptions {
+interface LanesOverlayOptions {
   engine: Engine;
   steps$: Observable<Step>;
   workerModel: () => string;
@@ -38,7 +37,7 @@ export async function openLanesOverlay(
       // Event time goes on between events: a lane that backs off or runs shows seconds.
       const ticks$ = interval(TICK_MS).pipe(
         takeUntil(steps$.pipe(ignoreElements(), endWith(true))),
-        filter(() => isCounting(engine.snapshot.states)),
+        filter(() => Object.values(engine.snapshot.states).some(isCounting)),
       );
       const drawing = merge(steps$, ticks$).subscribe({ next: redraw, complete: close, error: close });
 
@@ -80,6 +79,6 @@ export async function openLanesOverlay(
   );
 }
 
-function isCounting(states: LaneStates): boolean {
-  return isAnyLaneRunning(states) || Object.values(states).includes("backingOff");
+function isCounting(state: string): boolean {
+  return isUnderWay(state) || state === "backingOff";
 }

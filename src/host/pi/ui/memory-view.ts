@@ -5,24 +5,29 @@ import {
   selectFull,
   visibleMemory,
 } from "../../../reducers/ledger/projections.ts";
+import type { Projection } from "../../../reducers/ledger/records.ts";
 import { renderObservation, renderReflection } from "../../../reducers/ledger/summary.ts";
 import type { SessionState } from "../../../reducers/session.ts";
 
 export type ViewMode = "visible" | "full";
 
+/** What the agent sees, or all that the ledger holds. */
+export function memoryIn(session: SessionState, lookup: EntryLookup, mode: ViewMode): Projection {
+  const { branch, ledger } = session;
+  return mode === "full"
+    ? resolveSelection(selectFull(ledger), branch, lookup)
+    : visibleMemory(branch, ledger, lookup);
+}
+
 /** What `/om:view` shows: the memory that the agent sees, or the full ledger truth at the branch tip. */
 export function memoryView(session: SessionState, lookup: EntryLookup, mode: ViewMode): string {
-  const { branch, ledger } = session;
-  const { observations, reflections } =
-    mode === "full"
-      ? resolveSelection(selectFull(ledger), branch, lookup)
-      : visibleMemory(branch, ledger, lookup);
+  const { observations, reflections } = memoryIn(session, lookup, mode);
   const title =
     mode === "full"
       ? "Full memory (the ledger at the branch tip)"
       : "Visible memory (what the agent sees since the last compaction)";
   const lines = [title];
-  if (mode === "visible" && isVisibleMemoryStale(ledger)) {
+  if (mode === "visible" && isVisibleMemoryStale(session.ledger)) {
     lines.push("A later compaction was not ours: the agent no longer sees this.");
   }
   if (observations.length === 0 && reflections.length === 0) {

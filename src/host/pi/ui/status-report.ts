@@ -1,19 +1,25 @@
+import { clocksByLane } from "../../../machines/lanes/inputs.ts";
 import { type EngineState, totalSpend } from "../../../reducers/engine/engine-state.ts";
-import { type LaneName, WORKERS } from "../../../reducers/engine/lane-names.ts";
+import { LANES, type LaneName, WORKERS } from "../../../reducers/engine/lane-names.ts";
 import type { EntryLookup } from "../../../reducers/entries/entry.ts";
 import { IGNORED_REASONS } from "../../../reducers/entries/entry-fact.ts";
-import {
-  diffProjections,
-  isVisibleMemoryStale,
-  resolveSelection,
-  selectFull,
-  visibleMemory,
-} from "../../../reducers/ledger/projections.ts";
+import { diffProjections, isVisibleMemoryStale } from "../../../reducers/ledger/projections.ts";
 import { clocksOfSession } from "../../../reducers/session.ts";
-import { compactionThreshold, poolTarget } from "../../../reducers/settings.ts";
+import { poolTarget } from "../../../reducers/settings.ts";
+import {
+  CLOCK_LABELS,
+  countOf,
+  dollars,
+  grouped,
+  LANE_LABELS,
+  stateWords,
+  timeOfDay,
+  usageWords,
+} from "../../../reducers/words.ts";
 import type { SettingsProblem } from "../../settings/settings.ts";
+import { memoryIn } from "./memory-view.ts";
 
-export interface StatusInput {
+interface StatusInput {
   state: EngineState;
   lanes: Readonly<Record<LaneName, string>>;
   lookup: EntryLookup;
@@ -35,17 +41,17 @@ export function statusReport({ state, lanes, lookup, problems, workerModel }: St
 }
 
 function memorySection({ session, settings }: EngineState, lookup: EntryLookup): string {
-  const { branch, ledger } = session;
+  const { ledger } = session;
   const { counts } = ledger;
-  const visible = visibleMemory(branch, ledger, lookup);
-  const drift = diffProjections(visible, resolveSelection(selectFull(ledger), branch, lookup));
+  const visible = memoryIn(session, lookup, "visible");
+  const drift = diffProjections(visible, memoryIn(session, lookup, "full"));
   const lines = [
     "Memory",
-    `  full      ${many(counts.active, "active observation")} (${many(counts.dropped, "dropped", "dropped")}), ${many(counts.reflections, "reflection")}`,
-    `  visible   ${many(visible.observations.length, "observation")}, ${many(visible.reflections.length, "reflection")}`,
+    `  full      ${countOf(counts.active, "active observation")} (${countOf(counts.dropped, "dropped", "dropped")}), ${countOf(counts.reflections, "reflection")}`,
+    `  visible   ${countOf(visible.observations.length, "observation")}, ${countOf(visible.reflections.length, "reflection")}`,
     `  drift     observations +${drift.observationsToAppear.length} −${drift.observationsToLeave.length}, reflections +${drift.reflectionsToAppear.length} −${drift.reflectionsToLeave.length}`,
-    `  pool      ${tokens(ledger.activeTokens)} active; target ${tokens(poolTarget(settings))}, full fold at ${tokens(settings.observationsPoolMaxTokens)}`,
-    `  folds     ${many(ledger.compactions, "compaction")} on this branch`,
+    `  pool      ${grouped(ledger.activeTokens)} active; target ${grouped(poolTarget(settings))}, full fold at ${grouped(settings.observationsPoolMaxTokens)}`,
+    `  folds     ${countOf(ledger.compactions, "compaction")} on this branch`,
   ];
   if (isVisibleMemoryStale(ledger)) {
     lines.push(
@@ -55,32 +61,31 @@ function memorySection({ session, settings }: EngineState, lookup: EntryLookup):
   return lines.join("\n");
 }
 
-function clockSection({ session, settings, contextWindow }: EngineState): string {
-  const clocks = clocksOfSession(session);
-  const line = (name: string, clock: number, threshold: number) =>
-    `  ${name.padEnd(9)} ${tokens(clock)} of ${tokens(threshold)}`;
+function clockSection(state: EngineState): string {
+  const clocks = clocksOfSession(state.session);
+  const byLane = clocksByLane(state);
   return [
     "Clocks (source tokens)",
-    line("observe", clocks.observe, settings.observeAfterTokens),
-    line("reflect", clocks.reflect, settings.reflectAfterTokens),
-    line("compact", clocks.compact, compactionThreshold(settings, contextWindow)),
-    `  drop      ${tokens(clocks.drop)} since the last drop (the dropper follows the reflector)`,
-    `  since     ${tokens(clocks.sinceCompaction)} since the last compaction`,
+    ...LANES.map((lane) => {
+      const { clock, threshold } = byLane[lane];
+      return `  ${CLOCK_LABELS[lane].padEnd(9)} ${grouped(clock)} of ${grouped(threshold)}`;
+    }),
+    `  drop      ${grouped(clocks.drop)} since the last drop (the dropper follows the reflector)`,
+    `  since     ${grouped(clocks.sinceCompaction)} since the last compaction`,
   ].join("\n");
 }
 
 function laneSection(state: EngineState, lanes: StatusInput["lanes"], workerModel: string): string {
-  const spend = totalSpend(state);
-  const runs = WORKERS.map((worker) => many(state.workers[worker].runs, `${worker} run`)).join(", ");
-  const requests = WORKERS.reduce((sum, worker) => sum + state.workers[worker].requests, 0);
+  const { requests, usage } = totalSpend(state);
+  const runs = WORKERS.map((worker) => countOf(state.workers[worker].runs, `${worker} run`)).join(", ");
   return [
     state.settings.passive ? "Lanes (passive: no proactive work)" : "Lanes",
-    `  observer      ${lanes.observer}`,
-    `  reflect/drop  ${lanes.reflectDrop}`,
-    `  compaction    ${lanes.compaction}`,
+    ...LANES.map(
+      (lane) => `  ${LANE_LABELS[lane].padEnd(12)}  ${lanes[lane]} (${stateWords(lane, lanes[lane])})`,
+    ),
     `  model         ${workerModel}`,
     `  so far        ${runs}`,
-    `  cost so far   $${spend.cost.toFixed(4)} (${many(requests, "request")}; ${tokens(spend.input + spend.cacheRead + spend.cacheWrite)} in, ${tokens(spend.output)} out) since this session was opened`,
+    `  cost so far   ${dollars(usage.cost)} (${usageWords(requests, usage)}) since this session was opened`,
   ].join("\n");
 }
 
@@ -89,11 +94,11 @@ function problemSection(state: EngineState, problems: readonly SettingsProblem[]
   for (const worker of WORKERS) {
     const { failure } = state.workers[worker];
     if (failure)
-      lines.push(`  ${worker} failed at ${clockTime(failure.at)}: ${failure.message} (${failure.kind})`);
+      lines.push(`  ${worker} failed at ${timeOfDay(failure.at)}: ${failure.message} (${failure.kind})`);
   }
   if (state.compactionFailure) {
     lines.push(
-      `  compaction failed at ${clockTime(state.compactionFailure.at)}: ${state.compactionFailure.message}`,
+      `  compaction failed at ${timeOfDay(state.compactionFailure.at)}: ${state.compactionFailure.message}`,
     );
   }
   const { ignored, ignoredEntries } = state.session.ledger;
@@ -107,16 +112,4 @@ function problemSection(state: EngineState, problems: readonly SettingsProblem[]
   for (const problem of problems)
     lines.push(`  setting ${problem.key} in ${problem.file}: ${problem.message}`);
   return lines.length === 0 ? "" : ["Problems", ...lines].join("\n");
-}
-
-function many(count: number, one: string, more = `${one}s`): string {
-  return `${count.toLocaleString("en-US")} ${count === 1 ? one : more}`;
-}
-
-function tokens(count: number): string {
-  return Math.round(count).toLocaleString("en-US");
-}
-
-function clockTime(iso: string): string {
-  return new Date(iso).toLocaleTimeString("en-GB");
 }

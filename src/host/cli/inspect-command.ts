@@ -1,12 +1,12 @@
 import { Command, InvalidArgumentError } from "commander";
 import { messageOf } from "../../reducers/message-of.ts";
+import type { Settings } from "../../reducers/settings.ts";
 import { type Io, UsageError } from "./io.ts";
-import { LEAF_OPTION, SET_OPTION } from "./session/session-options.ts";
-import { parseSet } from "./settings-option.ts";
+import { LEAF_OPTION, SET_OPTION } from "./options.ts";
 
 interface InspectOptions {
   leaf?: string;
-  set?: string[];
+  set?: Partial<Settings>;
   port?: number;
   open: boolean;
   json?: boolean;
@@ -31,11 +31,10 @@ export function inspectCommand(io: Io): Command {
 async function inspect(
   io: Io,
   file: string,
-  { leaf, set = [], port, open, json = false, stately = false }: InspectOptions,
+  { leaf, set = {}, port, open, json = false, stately = false }: InspectOptions,
 ): Promise<void> {
-  const patch = parseSet(set);
   const { openBrowser, openFileSource, serveFile } = await import("../inspector/server/file-inspector.ts");
-  const source = await openFileSource(io, file, { leaf, patch });
+  const source = await openFileSource(io, file, { leaf, patch: set });
   const server = await serveFile(source, port, io.complain).catch((error: unknown) => {
     throw new UsageError(portMessageOf(error, port));
   });

@@ -1,8 +1,9 @@
-import { Command, InvalidArgumentError } from "commander";
-import { recallFrom, renderRecall } from "../../../reducers/ledger/recall.ts";
-import { EXIT, type Io, UsageError } from "../io.ts";
-import { clipped, count } from "../words.ts";
-import { loadBranch, SESSION_LEAF_OPTION } from "./session-options.ts";
+import { Command } from "commander";
+import { recallFrom, renderRecall } from "../../reducers/ledger/recall.ts";
+import { clipped, countOf } from "../../reducers/words.ts";
+import { EXIT, type Io, UsageError } from "./io.ts";
+import { ordinalOf, SESSION_LEAF_OPTION } from "./options.ts";
+import { loadBranch } from "./replay/replay-source.ts";
 
 interface RecallOptions {
   page: number;
@@ -15,7 +16,7 @@ export function recallCommand(io: Io, exit: (code: number) => void): Command {
     .description("Show the exact source behind one memory id of a Pi session")
     .argument("<file>", "a Pi session (.jsonl, versions 1 to 3), or - for standard input")
     .argument("<id>", "the 12 hex digits at the start of a memory line")
-    .option("--page <n>", "which page of a long result", pageOf, 1)
+    .option("--page <n>", "which page of a long result", ordinalOf, 1)
     .option(...SESSION_LEAF_OPTION)
     .option("--json", "one JSON object: the record and its sources, whole")
     .action(async (file: string, id: string, options: RecallOptions) =>
@@ -45,7 +46,7 @@ async function recall(io: Io, file: string, id: string, options: RecallOptions):
     io.complain(text);
     return EXIT.difference;
   }
-  if (options.page > pages) throw new UsageError(`--page ${options.page}: it has ${count(pages, "page")}`);
+  if (options.page > pages) throw new UsageError(`--page ${options.page}: it has ${countOf(pages, "page")}`);
   // The agent is told to call the tool again; a user turns pages differently.
   io.line(pages === 1 ? text : text.replace(/\n\n\[Page \d+ of \d+\. [^\n]*\]$/, ""));
   if (page < pages) io.line(`\nPage ${page} of ${pages}; --page ${page + 1} shows the next.`);
@@ -55,8 +56,3 @@ async function recall(io: Io, file: string, id: string, options: RecallOptions):
 
 /** Characters of what the user gave that an error repeats */
 const LONGEST_ECHO = 40;
-
-function pageOf(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError("It must be a page's number, from 1 on.");
-  return Number(text);
-}

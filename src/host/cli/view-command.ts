@@ -1,13 +1,9 @@
 import { Command } from "commander";
-import {
-  isVisibleMemoryStale,
-  resolveSelection,
-  selectFull,
-  visibleMemory,
-} from "../../../reducers/ledger/projections.ts";
-import { memoryView } from "../../pi/ui/memory-view.ts";
-import { EXIT, type Io } from "../io.ts";
-import { loadBranch, SESSION_LEAF_OPTION } from "./session-options.ts";
+import { isVisibleMemoryStale } from "../../reducers/ledger/projections.ts";
+import { memoryIn, memoryView } from "../pi/ui/memory-view.ts";
+import { EXIT, type Io } from "./io.ts";
+import { SESSION_LEAF_OPTION } from "./options.ts";
+import { loadBranch } from "./replay/replay-source.ts";
 
 interface ViewOptions {
   full?: boolean;
@@ -22,31 +18,27 @@ export function viewCommand(io: Io, exit: (code: number) => void): Command {
     .option("--full", "the whole ledger at the branch tip instead")
     .option(...SESSION_LEAF_OPTION)
     .option("--json", "one JSON object: observations and reflections")
-    .action(async (file: string, options: ViewOptions) => exit(await view(io, file, options)));
+    .action(async (file: string, options: ViewOptions) => exit(await showMemory(io, file, options)));
 }
 
-async function view(
+async function showMemory(
   io: Io,
   file: string,
   { full = false, leaf, json = false }: ViewOptions,
 ): Promise<number> {
   const { session, lookup } = await loadBranch(io, file, leaf);
-  const { branch, ledger } = session;
+  const view = full ? "full" : "visible";
   if (!json) {
-    io.line(memoryView(session, lookup, full ? "full" : "visible"));
+    io.line(memoryView(session, lookup, view));
     return EXIT.ok;
   }
-  const { observations, reflections } = full
-    ? resolveSelection(selectFull(ledger), branch, lookup)
-    : visibleMemory(branch, ledger, lookup);
   io.line(
     JSON.stringify({
       type: "memory",
-      view: full ? "full" : "visible",
+      view,
       /** A later compaction was not ours: the agent no longer sees this. */
-      stale: !full && isVisibleMemoryStale(ledger),
-      observations,
-      reflections,
+      stale: !full && isVisibleMemoryStale(session.ledger),
+      ...memoryIn(session, lookup, view),
     }),
   );
   return EXIT.ok;
