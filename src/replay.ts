@@ -23,7 +23,7 @@ export type { CompactionInput, LaneInput, LaneStates, WorkInput } from "./machin
 export type { LanesSnapshot, Since } from "./machines/lanes/lanes.ts";
 export { observerLane } from "./machines/lanes/observer-lane.ts";
 export { reflectDropLane } from "./machines/lanes/reflect-drop-lane.ts";
-export type { WorkContext, WorkLaneEvent } from "./machines/lanes/work-lane.ts";
+export type { FinishedRun, WorkContext, WorkLaneEvent } from "./machines/lanes/work-lane.ts";
 export { type EngineMoment, explainLane, whyLane } from "./machines/recording/explain.ts";
 export type { Decision, RecordingLine } from "./machines/recording/recording.ts";
 export { parseRecordingLine, RecordingLineError } from "./machines/recording/recording-line.ts";

@@ -61,6 +61,11 @@ function failureWords({ kind, message }: Failure): string {
   return `(${kind})${message === "" ? "" : `: ${message}`}`;
 }
 
+/** That the observer is so many source tokens behind. */
+export function backlogWords(tokens: number): string {
+  return `${grouped(tokens)} tokens of this session are not observed yet; the observer reads on, as much at a time as its model's window allows`;
+}
+
 /** What a run used: `2 requests, 4,120 in, 312 out, 1.2 s, $0.0031`. */
 export function spendWords({ requests, usage, durationMs }: RunFinished): string {
   const cost = usage.cost > 0 ? `, ${dollars(usage.cost)}` : "";

@@ -20,7 +20,7 @@ interface WorkLane {
   clockAtStart: number;
   watermarkAtStart: number;
   emptyUpToId: string | null;
-  triggered: boolean;
+  waits: number;
 }
 
 function workLane(name: WorkLane["name"]): WorkLane {
@@ -34,7 +34,7 @@ function workLane(name: WorkLane["name"]): WorkLane {
     clockAtStart: 0,
     watermarkAtStart: -1,
     emptyUpToId: null,
-    triggered: false,
+    waits: 0,
   };
 }
 
@@ -54,7 +54,7 @@ export function referenceLanes(): ReferenceLanes {
     runId: "",
     failures: 0,
     totalAtFailure: 0,
-    triggered: false,
+    waits: 0,
   };
 
   const busy = () => observer.state === "due" || observer.state === "running";
@@ -76,7 +76,7 @@ export function referenceLanes(): ReferenceLanes {
     lane.runId = `${lane.name}-${++lane.runs}`;
     lane.clockAtStart = clock;
     lane.watermarkAtStart = coverage;
-    lane.triggered = false;
+    lane.waits = 0;
     const inner = worker === "reflector" ? ".reflecting" : worker === "dropper" ? ".dropping" : "";
     lane.state = `running${inner}`;
     const { runId, failures, emptyUpToId } = lane;
@@ -105,18 +105,18 @@ export function referenceLanes(): ReferenceLanes {
       const hasCooledDown = clock >= lane.clockAtStart + threshold || coverage !== lane.watermarkAtStart;
       if (hasCooledDown) become(lane, "due");
       lane.clockAtStart = Math.min(lane.clockAtStart, clock);
-    } else if (lane.state === "due" && lane.triggered && !busy()) run(lane, "reflector");
+    } else if (lane.state === "due" && lane.waits > 0 && !busy()) run(lane, "reflector");
   }
 
   function become(lane: WorkLane, state: string): void {
-    if (lane.state !== state) lane.triggered = false;
+    if (lane.state !== state) lane.waits = 0;
     lane.state = state;
   }
 
   function trigger(lane: WorkLane): void {
     if (lane.state === "backingOff" && mayRetry(lane)) become(lane, "due");
     if (lane.state !== "due") return;
-    if (lane.name === "reflectDrop" && busy()) lane.triggered = true;
+    if (lane.name === "reflectDrop" && busy() && lane.waits < 3) lane.waits++;
     else run(lane, mainWorker(lane));
   }
 
@@ -141,6 +141,8 @@ export function referenceLanes(): ReferenceLanes {
         else {
           lane.failures = 0;
           lane.emptyUpToId = null;
+          const { clock, threshold, hasWork } = clockOf(lane);
+          if (lane === observer && clock >= threshold && hasWork && !settings.passive) run(lane, "observer");
         }
         break;
       }
@@ -201,7 +203,7 @@ export function referenceLanes(): ReferenceLanes {
 
   function request(): void {
     compaction.state = "requested";
-    compaction.triggered = false;
+    compaction.waits = 0;
     compaction.runId = `compaction-${++compaction.requests}`;
     commands.push({ type: "requestCompaction", runId: compaction.runId });
   }
@@ -212,13 +214,13 @@ export function referenceLanes(): ReferenceLanes {
     if (settings.passive || state === "passive") rest(settings.passive ? "passive" : "idle");
     else if (state === "due" && !isCompactionDue()) rest("idle");
     else if (state === "due") {
-      if (compaction.triggered && agentIdle && !observerBehind()) request();
+      if (compaction.waits > 0 && agentIdle && !observerBehind()) request();
     } else if (isCompactionDue() && hasNewTokens()) rest("due");
     else if (state === "backingOff" && !isCompactionDue()) rest("idle");
   }
 
   function rest(state: string): void {
-    if (compaction.state !== state) compaction.triggered = false;
+    if (compaction.state !== state) compaction.waits = 0;
     compaction.state = state;
   }
 
@@ -299,7 +301,7 @@ export function referenceLanes(): ReferenceLanes {
         lookAll();
         if (compaction.state === "requested" || compaction.state === "compacting") failCompaction();
         else if (compaction.state === "due") {
-          if (observerBehind()) compaction.triggered = true;
+          if (observerBehind() && compaction.waits < 3) compaction.waits++;
           else request();
         }
         break;

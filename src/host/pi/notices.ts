@@ -1,6 +1,7 @@
 import { type Effect, watching } from "../../effects/effect.ts";
 import type { EngineEvent } from "../../reducers/engine/events.ts";
-import { resultWords } from "../../reducers/words.ts";
+import { backlogOf } from "../../reducers/engine/observer-chunk.ts";
+import { backlogWords, resultWords } from "../../reducers/words.ts";
 import type { RunDemands } from "./run-demand.ts";
 
 interface NoticesOptions {
@@ -12,10 +13,16 @@ interface NoticesOptions {
   show: (notice: { message: string; level: "info" | "warning" }) => void;
 }
 
-/** Tells the user what the lanes want told. */
+/** Tells the user what the lanes want told, and once that the observer is far behind. */
 export function notices({ tellsRecorded, demands, show }: NoticesOptions): Effect {
+  let hasToldBacklog = false;
   return (steps$, session) =>
     watching((step) => {
+      const backlog = isOfObserver(step.event) ? backlogOf(step.state) : 0;
+      if (backlog > 0 && !hasToldBacklog) {
+        hasToldBacklog = true;
+        session.notify(`Memory: ${backlogWords(backlog)}`, "info");
+      }
       const demanded = demands.resultOf(step);
       if (demanded) return show(demanded);
       for (const command of step.commands) {
@@ -25,6 +32,10 @@ export function notices({ tellsRecorded, demands, show }: NoticesOptions): Effec
           session.notify(`Memory: ${resultWords(step.event)}`, command.level);
       }
     })(steps$, session);
+}
+
+function isOfObserver(event: EngineEvent): boolean {
+  return event.type === "run.finished" && event.worker === "observer";
 }
 
 /** What became of a run or a compaction that failed, by the event that the lane heard of it. */

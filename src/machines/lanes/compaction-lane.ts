@@ -2,6 +2,7 @@ import { assign, emit, setup } from "xstate";
 import type { Command } from "../commands.ts";
 import { backoffTokens } from "./backoff.ts";
 import type { CompactionInput } from "./inputs.ts";
+import { MOST_WAITS } from "./work-lane.ts";
 
 /** What the compaction lane hears: the engine's events by their own names, each with its input at that moment. */
 export type CompactionLaneEvent = {
@@ -25,8 +26,8 @@ export interface CompactionContext {
   failures: number;
   /** Source tokens of the branch at the last failure */
   totalAtFailure: number;
-  /** The agent settled while the observer was behind */
-  triggered: boolean;
+  /** How often the agent settled while the observer was behind */
+  waits: number;
 }
 
 const compactionSetup = setup({
@@ -36,23 +37,23 @@ const compactionSetup = setup({
     isActive: ({ event }) => !event.input.passive,
     isDue: ({ context, event: { input } }) => isCompactionDue(input) && missingByFailure(context, input) <= 0,
     isNotDue: ({ event }) => !isCompactionDue(event.input),
-    isObserverBehind: ({ event }) => event.input.observerBehind,
+    isObserverBehind: ({ context, event }) => event.input.observerBehind && context.waits < MOST_WAITS,
     mayGoAheadNow: ({ context, event: { input } }) =>
-      context.triggered && input.agentIdle && !input.observerBehind,
+      context.waits > 0 && input.agentIdle && !input.observerBehind,
     isFirstFailureOfOurs: ({ context }) => context.runId !== null && context.failures === 0,
   },
   actions: {
     nameRun: assign(({ context }) => ({
       requests: context.requests + 1,
       runId: runIdOf(context.requests + 1),
-      triggered: false,
+      waits: 0,
     })),
     requestCompaction: emit(({ context }) => ({
       type: "requestCompaction",
       runId: runIdOf(context.requests),
     })),
-    rememberTrigger: assign({ triggered: true }),
-    forgetTrigger: assign({ triggered: false }),
+    rememberTrigger: assign({ waits: ({ context }) => context.waits + 1 }),
+    forgetTrigger: assign({ waits: 0 }),
     forgetRequest: assign({ runId: null }),
     rememberSuccess: assign({ failures: 0, runId: null }),
     rememberFailure: assign(({ context, event }) => ({
@@ -82,7 +83,7 @@ const onFailure = [
  */
 export const compactionLane = compactionSetup.createMachine({
   id: "compaction",
-  context: { requests: 0, runId: null, failures: 0, totalAtFailure: 0, triggered: false },
+  context: { requests: 0, runId: null, failures: 0, totalAtFailure: 0, waits: 0 },
   initial: "idle",
   on: {
     "compaction.started": ".compacting",

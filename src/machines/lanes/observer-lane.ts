@@ -25,6 +25,12 @@ export const observerLane = workLane.createMachine({
       on: {
         "session.closed": { target: "idle", actions: "abortRun" },
         "run.finished": [
+          {
+            guard: "recordedAndStillDue",
+            target: "running",
+            reenter: true,
+            actions: ["rememberSuccess", "tellRecorded"],
+          },
           { guard: "recorded", target: "idle", actions: ["rememberSuccess", "tellRecorded"] },
           { guard: "foundNothing", target: "coolingDown", actions: "rememberEmptyRange" },
           { guard: "isFirstFailure", target: "backingOff", actions: ["rememberFailure", "tellFailed"] },

@@ -27,7 +27,7 @@ export const reflectDropLane = workLane.createMachine({
     ...workStates("running"),
     due: {
       description:
-        "Waiting for a turn to end or the agent to start, and for the observer to be neither due nor running.",
+        "Waiting for a turn to end or the agent to start, and, three times at most, for the observer to be neither due nor running.",
       exit: "forgetTrigger",
       on: {
         "input.changed": [

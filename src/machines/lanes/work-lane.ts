@@ -18,7 +18,7 @@ export type WorkLaneEvent = {
 );
 
 /** What a lane looks at in a run's result. */
-type FinishedRun = Pick<EngineEventOf<"run.finished">, "runId" | "outcome" | "coversUpToId">;
+export type FinishedRun = Pick<EngineEventOf<"run.finished">, "runId" | "outcome" | "coversUpToId">;
 
 export interface WorkContext {
   /** Prefix of this lane's run ids */
@@ -34,8 +34,8 @@ export interface WorkContext {
   watermarkAtStart: number;
   /** Last entry of a range that the observer judged empty */
   emptyUpToId: string | null;
-  /** Work might have started while the lane was held back */
-  triggered: boolean;
+  /** How often work might have started while the lane was held back */
+  waits: number;
 }
 
 export function initialWorkContext(lane: WorkContext["lane"]): WorkContext {
@@ -48,9 +48,12 @@ export function initialWorkContext(lane: WorkContext["lane"]): WorkContext {
     clockAtStart: 0,
     watermarkAtStart: -1,
     emptyUpToId: null,
-    triggered: false,
+    waits: 0,
   };
 }
+
+/** How many triggers a lane that is held back lets pass. */
+export const MOST_WAITS = 3;
 
 /** The guards and actions that both worker lanes' charts are written in. */
 export const workLane = setup({
@@ -61,8 +64,9 @@ export const workLane = setup({
     hasWork: ({ event }) => event.input.hasWork,
     isDue: ({ event }) => isDue(event.input),
     isNotDue: ({ event }) => !isDue(event.input),
-    isHeldBack: ({ event }) => event.input.heldBack,
-    wasTriggeredAndIsFree: ({ context, event }) => context.triggered && !event.input.heldBack,
+    /** Nobody waits for the observer without end: one that never catches up would stop all the others. */
+    isHeldBack: ({ context, event }) => event.input.heldBack && context.waits < MOST_WAITS,
+    wasTriggeredAndIsFree: ({ context, event }) => context.waits > 0 && !event.input.heldBack,
     /** An empty result stands until a whole threshold of new source tokens, or until the watermark moves. */
     hasCooledDown: ({ context, event: { input } }) =>
       input.clock >= context.clockAtStart + input.threshold || input.watermark !== context.watermarkAtStart,
@@ -71,6 +75,9 @@ export const workLane = setup({
     mayRetry: ({ context, event }) => delayLeft(context, event.input.at) === 0,
     isDueTooEarly: ({ context, event }) => isDue(event.input) && delayLeft(context, event.input.at) > 0,
     recorded: ({ context, event }) => outcomeOf(context, event) === "recorded",
+    /** More than a run can read was waiting: the rest is read at once, or it would fall behind with every turn. */
+    recordedAndStillDue: ({ context, event }) =>
+      outcomeOf(context, event) === "recorded" && !event.input.passive && isDue(event.input),
     recordedAndPoolOverTarget: ({ context, event }) =>
       outcomeOf(context, event) === "recorded" && event.input.poolOverTarget,
     foundNothing: ({ context, event }) => outcomeOf(context, event) === "empty",
@@ -86,7 +93,7 @@ export const workLane = setup({
       runId: runIdOf(context.lane, context.runs + 1),
       clockAtStart: event.input.clock,
       watermarkAtStart: event.input.watermark,
-      triggered: false,
+      waits: 0,
     })),
     startRun: emit(({ context }, { worker }: { worker: Worker }) => ({
       type: "startRun",
@@ -98,8 +105,8 @@ export const workLane = setup({
     /** The run is over for the lane; its result, which says that it was aborted, is none of its business any more. */
     abortRun: emit(({ context: { lane, runs } }) => ({ type: "abortRun", runId: runIdOf(lane, runs) })),
     endRun: assign({ runId: null }),
-    rememberTrigger: assign({ triggered: true }),
-    forgetTrigger: assign({ triggered: false }),
+    rememberTrigger: assign({ waits: ({ context }) => context.waits + 1 }),
+    forgetTrigger: assign({ waits: 0 }),
     rememberSuccess: assign({ failures: 0, retryAt: 0, emptyUpToId: null }),
     rememberEmptyRange: assign(({ context, event }) => ({
       failures: 0,

@@ -9,7 +9,7 @@ import {
 } from "../lanes/compaction-lane.ts";
 import { type LaneInputs, laneInputs } from "../lanes/inputs.ts";
 import { isUnderWay, type LanesSnapshot } from "../lanes/lanes.ts";
-import { delayLeft } from "../lanes/work-lane.ts";
+import { delayLeft, MOST_WAITS } from "../lanes/work-lane.ts";
 
 /** The engine at one moment; a step of a replay is one, and so is a live engine. */
 export interface EngineMoment {
@@ -97,12 +97,18 @@ function failed(lane: "observer" | "reflectDrop", { snapshot, state: { workers }
 
 function whyDueAfterObserver({ snapshot, inputs }: Why): string {
   const { heldBack } = inputs.reflectDrop;
-  const { triggered } = snapshot.contexts.reflectDrop;
+  const { waits } = snapshot.contexts.reflectDrop;
   if (!heldBack) return `waiting for ${NEXT_TRIGGER}`;
   const because = `held back because observer is ${snapshot.states.observer}`;
-  return triggered
-    ? `${because}, starts as soon as that has ended`
+  return waits > 0
+    ? `${because}, starts as soon as that has ended${patience(waits, "turn")}`
     : `${because}, waiting for the next turn_end`;
+}
+
+/** How much longer a lane waits for the observer. */
+function patience(waits: number, what: string): string {
+  const left = MOST_WAITS - waits;
+  return left > 0 ? `, or after ${countOf(left, `more ${what}`)}` : `, or with the next ${what}`;
 }
 
 function whyRunning(lane: "observer" | "reflectDrop", { snapshot, state }: Why): string {
@@ -118,11 +124,14 @@ function whyRunning(lane: "observer" | "reflectDrop", { snapshot, state }: Why):
 function whyCompaction(why: Why): string {
   const { snapshot, inputs } = why;
   const input = inputs.compaction;
-  const { triggered, runId } = snapshot.contexts.compaction;
+  const { waits, runId } = snapshot.contexts.compaction;
   switch (snapshot.states.compaction) {
     case "due": {
       if (!input.observerBehind) return "waiting for agent_settled, so that it interrupts nobody";
-      const ready = triggered ? "goes ahead as soon as it has caught up" : "waiting for agent_settled";
+      const ready =
+        waits > 0
+          ? `goes ahead as soon as it has caught up${patience(waits, "prompt")}`
+          : "waiting for agent_settled";
       return `held back because observer is ${snapshot.states.observer} and a cut now would lose ${grouped(inputs.observer.clock)} unobserved tokens, ${ready}`;
     }
     case "requested":

@@ -45,12 +45,19 @@ function upcastKeyframe(keyframe: Fields): Fields {
     emptyRange: null,
     ...keyframe,
     machines: each(keyframe.machines, (machine) =>
-      within(machine, "context", (context) => rename(context, WORK_CONTEXT)),
+      within(machine, "context", (context) => counted(rename(context, WORK_CONTEXT))),
     ),
     workers: each(keyframe.workers, (worker) =>
       within(worker, "last", (last) => (isObject(last) ? upcastEvent(last) : last)),
     ),
   };
+}
+
+/** Lanes that are held back once remembered that they were, and now how often. */
+function counted(context: unknown): unknown {
+  if (!isObject(context) || !("triggered" in context)) return context;
+  const { triggered, ...rest } = context;
+  return { ...rest, waits: triggered === true ? 1 : 0 };
 }
 
 function rename(value: unknown, names: Readonly<Record<string, string>>): unknown {

@@ -37,3 +37,12 @@ export function observerChunk(
   const skipsJudged = judged > observed && !isChanged && tokensAfter(branch, observed) > maxTokens;
   return { start: nextSource(branch, skipsJudged ? judged : observed), maxTokens };
 }
+
+/** So many thresholds of unobserved tokens are no ordinary delay. */
+const FAR_BEHIND = 4;
+
+/** Unobserved source tokens of an observer that is far behind, as when its model reads less than is said; else 0. */
+export function backlogOf({ session: { branch, ledger }, settings }: EngineState): number {
+  const unobserved = tokensAfter(branch, ledger.watermarks.observe);
+  return !settings.passive && unobserved >= FAR_BEHIND * settings.observeAfterTokens ? unobserved : 0;
+}

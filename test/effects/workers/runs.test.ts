@@ -354,6 +354,21 @@ describe("a compaction", () => {
   });
 });
 
+describe("an observer that reads less at a time than a session brings", () => {
+  it("reads on until it has caught up, says once that it is behind, and stops nobody", async () => {
+    start({ observerChunkMaxTokens: 500, compactAfterTokens: 2000, compactionGapMaxTokens: 100 });
+    const said = Array.from({ length: 12 }, () => pi.user(LONG));
+    await turn();
+    expect(await pi.lanes()).toContain("observer");
+    for (const id of said) await observe(`The user says word, as ${id}.`, id);
+    expect(ledger()).toHaveLength(said.length);
+    expect(pi.requests.at(-1)?.answered).toBe(true);
+    expect(pi.notices.filter((notice) => /tokens of this session are not observed yet/.test(notice))).toEqual([
+      expect.stringContaining("4,400 tokens"),
+    ]);
+  });
+});
+
 describe("a model that takes less than Pi thinks", () => {
   it("is found out once: later runs keep to what passes, with no further refusal and no further warning", async () => {
     start();

@@ -122,11 +122,11 @@ describe("compaction lane", () => {
   it("does not ask at the next opening because the agent settled before it", () => {
     given({ ...observing, compactionGapMaxTokens: 500 }, turn(2000))
       .when(settle)
-      .then({ contexts: { compaction: { triggered: true } } })
+      .then({ contexts: { compaction: { waits: 1 } } })
       .when(close)
       .then({ compaction: "idle" })
       .when(runEnds("aborted"))
-      .then({ contexts: { compaction: { triggered: false } } });
+      .then({ contexts: { compaction: { waits: 0 } } });
   });
 
   it("counts a compaction that Pi or the user started", () => {

@@ -44,12 +44,17 @@ describe("observer lane", () => {
       .then({ commands: [], inFlight: ["observer"] });
   });
 
-  it("catches up: after a recorded run with a backlog it is due at once", () => {
-    given(settings, turn(1000), turn(3000))
+  it("catches up: after a recorded run it reads on at once while what is left is due", () => {
+    given(settings, turn(1000), turn(1500), turn(1500))
       .when(runEnds("recorded", { watermark: "e1" }))
-      .then({ observer: "due" })
-      .when(turn())
-      .then({ observer: "running" });
+      .then({
+        observer: "running",
+        commands: [tells("observer-1"), starts("observer", { runId: "observer-2" })],
+      })
+      .when(runEnds("recorded", { watermark: "e2" }))
+      .then({ observer: "running" })
+      .when(runEnds("recorded", { watermark: "e3" }))
+      .then({ observer: "idle" });
   });
 
   it("lets an empty result stand for a further full threshold of tokens", () => {

@@ -94,7 +94,7 @@ const COMPACTION_EVENTS = [
 
 const workEssence = (context: unknown) => {
   const { runs: _, runId, failures, retryAt, ...rest } = context as WorkContext;
-  return { ...rest, isRunning: runId !== null, failures: Math.min(failures, 2), waits: retryAt > 0 };
+  return { ...rest, isRunning: runId !== null, failures: Math.min(failures, 2), retries: retryAt > 0 };
 };
 
 const WALKS: Readonly<Record<string, Walk<LaneEvent>>> = {

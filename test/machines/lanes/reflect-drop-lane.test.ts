@@ -48,9 +48,9 @@ describe("reflect/drop lane", () => {
   it("does not run at the next opening because of a turn that ended before it", () => {
     given(settings, observed())
       .when(turn(1000))
-      .then({ contexts: { reflectDrop: { triggered: true } } })
+      .then({ contexts: { reflectDrop: { waits: 1 } } })
       .when(close)
-      .then({ reflectDrop: "idle", contexts: { reflectDrop: { triggered: false } } });
+      .then({ reflectDrop: "idle", contexts: { reflectDrop: { waits: 0 } } });
   });
 
   it("starts no dropper for a reflector that records after its session was closed", () => {
@@ -78,6 +78,14 @@ describe("reflect/drop lane", () => {
     given({ ...settings, observeAfterTokens: 1_000_000 })
       .when(turn(10_000))
       .then({ reflectDrop: "idle" });
+  });
+
+  it("lets three turns pass for an observer that never catches up, and runs beside it with the fourth", () => {
+    given(settings, observed(), turn(1000))
+      .when(turn(1000), turn(1000))
+      .then({ reflectDrop: "due", contexts: { reflectDrop: { waits: 3 } } })
+      .when(turn(1000))
+      .then({ observer: "running", reflectDrop: "running.reflecting" });
   });
 
   it.each(["failed", "empty"] as const)("is not held back by an observer whose run %s", (outcome) => {

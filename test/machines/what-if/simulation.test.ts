@@ -340,7 +340,7 @@ describe("tuning", () => {
   });
 
   it("marks rows that come out the same alike", () => {
-    const tune = createTune({ grid: gridOf([5000, 6000], [20_000], [81_000]), model: DEFAULT_MODEL });
+    const tune = createTune({ grid: gridOf([5001, 6000], [20_000], [81_000]), model: DEFAULT_MODEL });
     // Prompts of ten thousand tokens pass both thresholds at once.
     const session = plainSession();
     for (let n = 0; n < 5; n++) session.wait(60).user(5000).assistant(5000);

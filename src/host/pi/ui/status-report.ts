@@ -1,12 +1,14 @@
 import { clocksByLane } from "../../../machines/lanes/inputs.ts";
 import { type EngineState, totalSpend } from "../../../reducers/engine/engine-state.ts";
 import { LANES, type LaneName, WORKERS } from "../../../reducers/engine/lane-names.ts";
+import { backlogOf } from "../../../reducers/engine/observer-chunk.ts";
 import type { EntryLookup } from "../../../reducers/entries/entry.ts";
 import { IGNORED_REASONS } from "../../../reducers/entries/entry-fact.ts";
 import { diffProjections, isVisibleMemoryStale } from "../../../reducers/ledger/projections.ts";
 import { clocksOfSession } from "../../../reducers/session.ts";
 import { poolTarget } from "../../../reducers/settings.ts";
 import {
+  backlogWords,
   CLOCK_LABELS,
   countOf,
   dollars,
@@ -101,6 +103,8 @@ function problemSection(state: EngineState, problems: readonly SettingsProblem[]
       `  compaction failed at ${timeOfDay(state.compactionFailure.at)}: ${state.compactionFailure.message}`,
     );
   }
+  const backlog = backlogOf(state);
+  if (backlog > 0) lines.push(`  ${backlogWords(backlog)}`);
   const { ignored, ignoredEntries } = state.session.ledger;
   const counted = IGNORED_REASONS.filter((reason) => ignored[reason] > 0);
   if (counted.length > 0) {
