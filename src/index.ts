@@ -13,6 +13,7 @@ export type { IgnoredReason } from "./reducers/entries/entry-fact.ts";
 export { parseSession, SessionFileError } from "./reducers/entries/session-file.ts";
 export { renderSources, type SourceChunk } from "./reducers/entries/sources.ts";
 export type { CompactionPlan, CompactionSettings } from "./reducers/ledger/compaction-plan.ts";
+export type { FoldRoomSettings } from "./reducers/ledger/fold-room.ts";
 export { memoryId } from "./reducers/ledger/memory-id.ts";
 export { type Drift, diffProjections } from "./reducers/ledger/projections.ts";
 export {
@@ -31,7 +32,7 @@ export type {
   Reflection,
   Relevance,
 } from "./reducers/ledger/records.ts";
-export { renderSummary, type Unobserved } from "./reducers/ledger/summary.ts";
+export { renderSummary, type SummaryNotes, type Unobserved } from "./reducers/ledger/summary.ts";
 export {
   type FoldedLedger,
   type FoldSettings,

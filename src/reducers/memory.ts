@@ -99,7 +99,13 @@ export function openMemory(entries: readonly EntryLike[]): Memory {
       return { ...resolveSelection(selection, branch, lookup), fullFold: selection.fullFold };
     },
     planCompaction: (firstKeptEntryId, settings = {}) =>
-      planFold(branch, ledger, firstKeptEntryId, { ...DEFAULT_SETTINGS, ...settings }, (at) => entries[at]),
+      planFold(
+        branch,
+        ledger,
+        { firstKeptEntryId },
+        { ...DEFAULT_SETTINGS, ...settings },
+        (at) => entries[at],
+      ),
     recall: (id) => recallFrom(session, lookup, id),
   };
 }

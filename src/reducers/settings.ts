@@ -46,11 +46,18 @@ export const SettingsSchema = z.object({
     .enum(["pressure", "always"])
     .default("pressure")
     .describe("pressure: full fold only when the pool reaches its maximum. always: at every compaction."),
+  summaryMaxTokens: tokens()
+    .optional()
+    .describe(
+      "Most tokens that the summary of a compaction may have. Unset: 15 % of the session model's window (of 128000 when it is unknown), or the pool's target if that is more. Never more than the window has room for beside what is kept.",
+    ),
   compactionGapMaxTokens: z
     .int()
     .nonnegative()
     .default(20_000)
-    .describe("How many more tokens a compaction may keep verbatim, so that nothing unobserved is cut away."),
+    .describe(
+      "How many more tokens a compaction may keep verbatim, so that nothing unobserved is cut away. Never more than half of what it would cut, nor more than the window has room for.",
+    ),
   agentMaxTurns: z
     .int()
     .positive()
@@ -115,7 +122,9 @@ export function compactionThreshold(settings: Settings, contextWindow: number | 
 }
 
 /** Active observation tokens that the dropper aims for. */
-export function poolTarget(settings: Settings): number {
+export function poolTarget(
+  settings: Pick<Settings, "observationsPoolMaxTokens" | "observationsPoolTargetTokens">,
+): number {
   return settings.observationsPoolTargetTokens ?? Math.floor(settings.observationsPoolMaxTokens / 2);
 }
 

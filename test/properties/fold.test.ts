@@ -110,7 +110,13 @@ describe("a summary", () => {
         } as const;
         const planWith = (handed: readonly EntryLike[] | undefined) => {
           const entryAt = entriesAmong(handed, session.branch, lookup);
-          return planFold(session.branch, session.ledger, entries[cutAt]?.id ?? "", settings, entryAt);
+          return planFold(
+            session.branch,
+            session.ledger,
+            { firstKeptEntryId: entries[cutAt]?.id ?? "" },
+            settings,
+            entryAt,
+          );
         };
         const first = planWith(undefined);
         expect(planWith(undefined)).toEqual(first);
@@ -119,7 +125,7 @@ describe("a summary", () => {
         expect(planWith(entries.slice(0, cutAt))).toEqual(first);
         expect(planWith(entries.slice(1))).toEqual(first);
         if (!first) return;
-        expect(renderSummary(first.details, first.unobserved)).toBe(first.summary);
+        expect(renderSummary(first.details, first)).toBe(first.summary);
         for (const [, id] of first.summary.matchAll(/^\[([0-9a-f]{12})\]/gm)) {
           const recalled = recallFrom(session, lookup, id ?? "");
           expect(recalled.observation ?? recalled.reflection).toBeDefined();

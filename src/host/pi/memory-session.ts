@@ -18,6 +18,7 @@ import { recallFrom, renderRecall } from "../../reducers/ledger/recall.ts";
 import { messageOf } from "../../reducers/message-of.ts";
 import { loadSettings, settingsWarning } from "../settings/settings.ts";
 import { branchChange, describeBranch, entriesAmong } from "./branch-sync.ts";
+import { foldRequest } from "./fold-request.ts";
 import { modelFor, modelName } from "./model-choice.ts";
 import { notices } from "./notices.ts";
 import { keepKeyframe, takeKeyframe } from "./recording/kept-keyframes.ts";
@@ -170,12 +171,18 @@ export function openMemorySession(
     beforeCompact(event: SessionBeforeCompactEvent) {
       hear({ type: "compaction.started", reason: event.reason });
       const { session } = engine.state;
-      const { firstKeptEntryId, tokensBefore } = event.preparation;
       const entryAt = entriesAmong(event.branchEntries, session.branch, lookup);
-      const plan = planFold(session.branch, session.ledger, firstKeptEntryId, settings, entryAt);
+      const plan = planFold(
+        session.branch,
+        session.ledger,
+        foldRequest(event, engine.state),
+        settings,
+        entryAt,
+      );
       if (!plan) return undefined;
-      const { unobserved: _, ...compaction } = plan;
-      return { compaction: { ...compaction, tokensBefore } };
+      const { firstKeptEntryId, summary, details } = plan;
+      const { tokensBefore } = event.preparation;
+      return { compaction: { firstKeptEntryId, summary, details, tokensBefore } };
     },
     compacted() {
       sync();

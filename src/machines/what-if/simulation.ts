@@ -4,6 +4,7 @@ import { type EngineEvent, EVENT_VERSION, type Unstamped } from "../../reducers/
 import type { Worker } from "../../reducers/engine/lane-names.ts";
 import type { EntryFact } from "../../reducers/entries/entry-fact.ts";
 import { planCut } from "../../reducers/ledger/compaction-plan.ts";
+import { foldRoom } from "../../reducers/ledger/fold-room.ts";
 import { isEmptySelection } from "../../reducers/ledger/projections.ts";
 import { proposedCut } from "../../reducers/ledger/proposed-cut.ts";
 import type { Settings } from "../../reducers/settings.ts";
@@ -140,7 +141,12 @@ export function createSimulation(options: SimulationOptions): Simulation {
       dispatch({ type: "compaction.failed", failure: { kind: "refused", message: "" } });
       return;
     }
-    const { firstKeptEntryId, selection } = planCut(branch, ledger, proposed, settings);
+    const { firstKeptEntryId, selection } = planCut(
+      branch,
+      ledger,
+      { firstKeptEntryId: proposed, room: foldRoom(settings, { contextWindow: engine.state.contextWindow }) },
+      settings,
+    );
     const folded = !isEmptySelection(selection);
     dispatch({ type: "compaction.started", reason: "modelled" });
     insert({

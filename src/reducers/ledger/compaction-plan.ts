@@ -11,12 +11,13 @@ import {
   tokensThrough,
 } from "../branch.ts";
 import { isValidCutKind } from "../entries/describe-entry.ts";
-import type { Settings } from "../settings.ts";
+import { poolTarget, type Settings } from "../settings.ts";
+import { type FoldRoom, type FoldRoomSettings, fitted, foldRoom, summaryRoom } from "./fold-room.ts";
 import type { Ledger } from "./ledger.ts";
-import { type Selection, selectForCompaction } from "./projections.ts";
+import { type Selection, selectedProjection, selectForCompaction } from "./projections.ts";
 import type { EntryAt } from "./record-text.ts";
 import { FOLDED, type MemoryDetails } from "./records.ts";
-import { summarise, type Unobserved } from "./summary.ts";
+import { renderSummary, type Unobserved } from "./summary.ts";
 
 export interface CompactionPlan {
   /** The first entry to keep: the proposed one, or an earlier one when unobserved entries are kept with it. */
@@ -24,12 +25,20 @@ export interface CompactionPlan {
   summary: string;
   details: MemoryDetails;
   unobserved: Unobserved;
+  /** Lines of memory that the summary had no room for */
+  leftOut: number;
 }
 
-export type CompactionSettings = Pick<
-  Settings,
-  "observationsPoolMaxTokens" | "foldPolicy" | "compactionGapMaxTokens"
->;
+export type CompactionSettings = Pick<Settings, "foldPolicy" | "compactionGapMaxTokens"> & FoldRoomSettings;
+
+export interface FoldRequest {
+  /** The first entry that Pi proposes to keep */
+  firstKeptEntryId: string;
+  /** Unset: as for a window that is not known */
+  room?: FoldRoom | undefined;
+  /** What the user asked of this compaction (`/compact …`) */
+  instructions?: string | undefined;
+}
 
 /** What a fold would hold, before any text is read. */
 export interface FoldCut {
@@ -40,20 +49,22 @@ export interface FoldCut {
   selection: Selection & { readonly fullFold: boolean };
 }
 
-/** Where a fold would cut when `firstKeptEntryId` is proposed, and which records it would show. */
+/** Where a fold would cut when `firstKeptEntryId` is proposed, and which records it would show if it had room for all. */
 export function planCut(
   branch: Branch,
   ledger: Ledger,
-  firstKeptEntryId: string,
+  { firstKeptEntryId, room }: FoldRequest,
   settings: CompactionSettings,
 ): FoldCut {
+  const { summary, together } = room ?? foldRoom(settings, {});
   const proposed = positionOf(branch, firstKeptEntryId);
   const end = proposed === NOWHERE ? branch.length : proposed;
-  const cut = cutThatHidesNothing(branch, ledger, end, settings.compactionGapMaxTokens);
+  const free = together - Math.min(summary, poolTarget(settings)) - tokensAfter(branch, end - 1);
+  const cut = cutThatHidesNothing(branch, ledger, end, Math.min(settings.compactionGapMaxTokens, free));
   return {
     cut,
     firstKeptEntryId: idAt(branch, cut) ?? firstKeptEntryId,
-    selection: selectForCompaction(ledger, cut, settings),
+    selection: selectForCompaction(ledger, cut, settings, summary),
   };
 }
 
@@ -64,19 +75,23 @@ export function planCut(
 export function planFold(
   branch: Branch,
   ledger: Ledger,
-  firstKeptEntryId: string,
+  request: FoldRequest,
   settings: CompactionSettings,
   entryAt: EntryAt,
 ): CompactionPlan | undefined {
-  const { selection, ...plan } = planCut(branch, ledger, firstKeptEntryId, settings);
-  const unobserved = unobservedBefore(branch, ledger, plan.cut);
-  const { projection, summary } = summarise(selection, entryAt, unobserved);
+  const { selection, cut, firstKeptEntryId } = planCut(branch, ledger, request, settings);
+  const unobserved = unobservedBefore(branch, ledger, cut);
+  const maxTokens = summaryRoom(request.room ?? foldRoom(settings, {}), tokensAfter(branch, cut - 1));
+  const { leftOut, ...projection } = fitted(selectedProjection(selection, entryAt), maxTokens);
+  const summary = renderSummary(projection, { unobserved, leftOut, instructions: request.instructions });
   if (summary === "") return undefined;
+  const { fullFold } = selection;
   return {
-    firstKeptEntryId: plan.firstKeptEntryId,
+    firstKeptEntryId,
     summary,
-    details: { type: FOLDED, version: 1, fullFold: selection.fullFold, ...projection },
+    details: { type: FOLDED, version: 1, fullFold, ...projection },
     unobserved,
+    leftOut,
   };
 }
 
@@ -107,22 +122,28 @@ function firstUnobservedFrom(branch: Branch, ledger: Ledger, position: number): 
   return nextSource(branch, Math.max(ledger.watermarks.observe, position - 1));
 }
 
+const LARGEST_GAP_SHARE = 0.5;
+
 /**
  * The cut, moved back so that source entries that nobody has observed stay verbatim and tool results keep their
- * call, if that keeps at most `gapMaxTokens` more.
+ * call, if that keeps at most `gapMaxTokens` more. Of what would be cut, half is: a compaction that frees next to nothing would
+ * come again with the next turn.
  */
 function cutThatHidesNothing(branch: Branch, ledger: Ledger, end: number, gapMaxTokens: number): number {
   const alreadyCut = alreadyCutThrough(ledger);
   const unobserved = firstUnobservedFrom(branch, ledger, alreadyCut);
+  const cutTokens = tokensThrough(branch, end - 1) - tokensThrough(branch, alreadyCut - 1);
   const wished = [
-    ...(unobserved !== NOWHERE && unobserved < end ? [unobserved] : []),
-    ...(separatesCall(branch, end) ? [end] : []),
+    ...(unobserved !== NOWHERE && unobserved < end
+      ? [{ position: unobserved, most: cutTokens * LARGEST_GAP_SHARE }]
+      : []),
+    ...(separatesCall(branch, end) ? [{ position: end, most: cutTokens }] : []),
   ];
-  for (const position of wished) {
+  for (const { position, most } of wished) {
     const cut = validCutAtOrBefore(branch, position, alreadyCut);
     if (cut === NOWHERE) continue;
     const extra = tokensThrough(branch, end - 1) - tokensThrough(branch, cut - 1);
-    if (extra <= gapMaxTokens) return cut;
+    if (extra <= Math.min(gapMaxTokens, most)) return cut;
   }
   return end;
 }

@@ -2,7 +2,7 @@ import { type Branch, idAt, NOWHERE } from "../branch.ts";
 import type { EntryLookup } from "../entries/entry.ts";
 import type { Settings } from "../settings.ts";
 import type { Ledger, ObservationRecord, ReflectionRecord } from "./ledger.ts";
-import { entriesOf, readFolded, readRecords } from "./record-text.ts";
+import { type EntryAt, entriesOf, readFolded, readRecords } from "./record-text.ts";
 import type { Observation, Projection, Reflection } from "./records.ts";
 
 /** Which records a projection holds: a rule, by which they are found in ledger order when somebody asks. */
@@ -25,17 +25,19 @@ export function selectFull(ledger: Ledger): Selection {
 /**
  * Memory for a compaction that keeps everything from position `cut` on. Normally new observations join what
  * the last full fold had: reflections and drops stay as of that fold, so that the summary's beginning stays
- * the same from one compaction to the next. When the observations so selected reach the pool's maximum (or
- * the policy says always), everything is folded anew.
+ * the same from one compaction to the next. When the observations so selected reach the pool's maximum, or what a summary
+ * may have (or the policy says always), everything is folded anew.
  */
 export function selectForCompaction(
   ledger: Ledger,
   cut: number,
   settings: Pick<Settings, "observationsPoolMaxTokens" | "foldPolicy">,
+  summaryTokens = Number.POSITIVE_INFINITY,
 ): Selection & { readonly fullFold: boolean } {
   const normal: Selection = { ledger, cut, foldedThrough: ledger.fullFoldBoundary };
   const fullFold =
-    settings.foldPolicy === "always" || isPoolAtMaximum(normal, settings.observationsPoolMaxTokens);
+    settings.foldPolicy === "always" ||
+    isPoolAtMaximum(normal, Math.min(settings.observationsPoolMaxTokens, summaryTokens));
   return { ...normal, ...(fullFold && { foldedThrough: cut }), fullFold };
 }
 
@@ -62,7 +64,11 @@ export function isEmptySelection(selection: Selection): boolean {
 
 /** Reads the selected records' text; a record whose entry is gone is left out. */
 export function resolveSelection(selection: Selection, branch: Branch, lookup: EntryLookup): Projection {
-  const entryAt = entriesOf(branch, lookup);
+  return selectedProjection(selection, entriesOf(branch, lookup));
+}
+
+/** The same, from entries by position. */
+export function selectedProjection(selection: Selection, entryAt: EntryAt): Projection {
   return {
     observations: readRecords<Observation>([...selectedObservations(selection)], "observations", entryAt),
     reflections: readRecords<Reflection>(selectedReflections(selection), "reflections", entryAt),

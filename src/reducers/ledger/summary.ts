@@ -1,5 +1,4 @@
-import { type Selection, selectedObservations, selectedReflections } from "./projections.ts";
-import { type EntryAt, readRecords, recordReader } from "./record-text.ts";
+import { oneLine } from "./memory-id.ts";
 import type { Observation, Projection, Reflection, Relevance } from "./records.ts";
 
 /** What a compaction could neither keep nor show, because no observer has read it yet. */
@@ -45,59 +44,67 @@ function reflectionText(opening: string, { id, content }: Reflection): string {
   return `${opening}${id}] ${content}`;
 }
 
-/** The summary that replaces the cut part of the conversation; `""` for an empty projection. */
-export function renderSummary(
-  { observations, reflections }: Projection,
-  unobserved: Unobserved = { entries: 0, tokens: 0 },
-): string {
-  let lines = "";
-  for (const observation of observations) lines += observationText("\n[", observation);
-  return summaryOf(lines, reflections, unobserved);
+/** What a summary says beside its lines. */
+export interface SummaryNotes {
+  unobserved?: Unobserved | undefined;
+  /** Lines of memory that it has no room for */
+  leftOut?: number | undefined;
+  /** What the user asked of this compaction, in the user's words */
+  instructions?: string | undefined;
 }
 
 /**
- * Reads what is selected and writes its summary, in one go: a compaction does that to tens of thousands of records while
- * the user waits, mostly for memory, and each should be fetched only once.
+ * The summary that replaces the cut part of the conversation; `""` for an empty projection, so that the caller can leave the
+ * compaction to Pi. The same records and notes always give the same text.
  */
-export function summarise(
-  selection: Selection,
-  entryAt: EntryAt,
-  unobserved: Unobserved,
-): { projection: Projection; summary: string } {
-  const observations: Observation[] = [];
-  const observationAt = recordReader<Observation>("observations", entryAt);
-  let lines = "";
-  for (const record of selectedObservations(selection)) {
-    const observation = observationAt(record);
-    if (!observation) continue;
-    observations.push(observation);
-    lines += observationText("\n[", observation);
-  }
-  const reflections = readRecords<Reflection>(selectedReflections(selection), "reflections", entryAt);
-  return {
-    projection: { observations, reflections },
-    summary: summaryOf(lines, reflections, unobserved),
-  };
-}
-
-/** The same records always give the same text; none give `""`, so that the caller can leave the compaction to Pi. */
-function summaryOf(observations: string, reflections: readonly Reflection[], unobserved: Unobserved): string {
-  if (reflections.length === 0 && observations === "") return "";
+export function renderSummary(
+  { observations, reflections }: Projection,
+  { unobserved, leftOut = 0, instructions = "" }: SummaryNotes = {},
+): string {
+  if (reflections.length === 0 && observations.length === 0) return "";
   let summary = PREAMBLE;
+  if (instructions.trim() !== "") summary += `\n\n${ASKED}${clipped(oneLine(instructions))}`;
   if (reflections.length > 0) {
     summary += "\n\n## Reflections (what holds)\n";
     for (const reflection of reflections) summary += reflectionText("\n[", reflection);
   }
-  if (observations !== "") summary += `\n\n## Observations (what happened, oldest first)\n${observations}`;
-  return unobserved.entries > 0 ? summary + renderUnobserved(unobserved) : summary;
+  if (observations.length > 0) {
+    summary += "\n\n## Observations (what happened, oldest first)\n";
+    for (const observation of observations) summary += observationText("\n[", observation);
+  }
+  const missing = [
+    ...(leftOut > 0 ? [leftOutWords(leftOut)] : []),
+    ...(unobserved && unobserved.entries > 0 ? [unobservedWords(unobserved)] : []),
+  ];
+  return missing.length > 0 ? `${summary}\n\n## Not in this memory\n\n${missing.join("\n")}` : summary;
 }
 
-function renderUnobserved({ entries, tokens }: Unobserved): string {
-  return [
-    "\n\n## Not in this memory",
-    "",
+const ASKED = "The user asked of this compaction: ";
+const LONGEST_INSTRUCTIONS = 2000;
+
+function clipped(text: string): string {
+  return text.length <= LONGEST_INSTRUCTIONS
+    ? text
+    : `${text.slice(0, LONGEST_INSTRUCTIONS).toWellFormed()}…`;
+}
+
+/** What the user asked of the compaction that this is the summary of. */
+export function instructionsIn(summary: string): string | undefined {
+  const start = summary.indexOf(`\n${ASKED}`);
+  return start < 0 ? undefined : summary.slice(start + 1 + ASKED.length).split("\n", 1)[0];
+}
+
+function leftOutWords(lines: number): string {
+  return (
+    `${lines} ${lines === 1 ? "line" : "lines"} of memory had no room here, the least relevant and the oldest; ` +
+    "they are kept in the session, and the user can see them."
+  );
+}
+
+function unobservedWords({ entries, tokens }: Unobserved): string {
+  return (
     `${entries} ${entries === 1 ? "entry" : "entries"} (about ${tokens} tokens) of the earlier conversation ` +
-      "had not been observed when it was compacted. Nothing above tells what they hold, and they are not shown " +
-      "below; later memory will cover them.",
-  ].join("\n");
+    "had not been observed when it was compacted. Nothing above tells what they hold, and they are not shown " +
+    "below; later memory will cover them."
+  );
 }

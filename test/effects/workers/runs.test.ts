@@ -363,9 +363,9 @@ describe("an observer that reads less at a time than a session brings", () => {
     for (const id of said) await observe(`The user says word, as ${id}.`, id);
     expect(ledger()).toHaveLength(said.length);
     expect(pi.requests.at(-1)?.answered).toBe(true);
-    expect(pi.notices.filter((notice) => /tokens of this session are not observed yet/.test(notice))).toEqual([
-      expect.stringContaining("4,400 tokens"),
-    ]);
+    expect(pi.notices.filter((notice) => /tokens of this session are not observed yet/.test(notice))).toEqual(
+      [expect.stringContaining("4,400 tokens")],
+    );
   });
 });
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { idAt } from "../../../src/reducers/branch.ts";
 import type { EntryKind } from "../../../src/reducers/entries/entry-fact.ts";
 import { planCut, unobservedTail } from "../../../src/reducers/ledger/compaction-plan.ts";
+import type { FoldRoom } from "../../../src/reducers/ledger/fold-room.ts";
 import { sessionOf } from "../../../src/reducers/session.ts";
 import { fact } from "../../support/builders.ts";
 
@@ -24,14 +25,24 @@ function tail(...given: Parameters<typeof session>) {
 /** From which entry a fold keeps when Pi proposes `proposed`. */
 function kept(
   kinds: EntryKind[],
-  { proposed, gap, ...given }: { proposed: string; gap: number; observed?: number; cut?: number },
+  {
+    proposed,
+    gap,
+    room,
+    ...given
+  }: { proposed: string; gap: number; observed?: number; cut?: number; room?: FoldRoom },
 ) {
   const { branch, ledger } = session(kinds, given);
-  const plan = planCut(branch, ledger, proposed, {
-    compactionGapMaxTokens: gap,
-    observationsPoolMaxTokens: 1000,
-    foldPolicy: "pressure",
-  });
+  const plan = planCut(
+    branch,
+    ledger,
+    { firstKeptEntryId: proposed, room },
+    {
+      compactionGapMaxTokens: gap,
+      observationsPoolMaxTokens: 1000,
+      foldPolicy: "pressure",
+    },
+  );
   if (plan.cut < branch.length) expect(plan.firstKeptEntryId).toBe(idAt(branch, plan.cut));
   return plan.firstKeptEntryId;
 }
@@ -70,9 +81,23 @@ describe("a fold", () => {
   });
 
   it("keeps what is unobserved before that too, if it is no more than the gap allows", () => {
-    expect(kept(talk, { proposed: "e3", gap: 200, observed: 0 })).toBe("e1");
-    expect(kept(talk, { proposed: "e3", gap: 199, observed: 0 })).toBe("e3");
-    expect(kept(talk, { proposed: "e3", gap: 300 })).toBe("e0");
+    const longer: EntryKind[] = ["other", "assistant", ...talk];
+    expect(kept(longer, { proposed: "e5", gap: 200, observed: 2 })).toBe("e3");
+    expect(kept(longer, { proposed: "e5", gap: 199, observed: 2 })).toBe("e5");
+  });
+
+  it("keeps no more of it than half of what Pi would cut: what frees next to nothing comes again at once", () => {
+    expect(kept(talk, { proposed: "e4", gap: 1000, observed: 1 })).toBe("e2");
+    expect(kept(talk, { proposed: "e4", gap: 1000, observed: 0 })).toBe("e4");
+    expect(kept(talk, { proposed: "e4", gap: 1000 })).toBe("e4");
+  });
+
+  it("keeps no more of it than the window has room for beside a summary", () => {
+    const inWindow = (together: number) =>
+      kept(talk, { proposed: "e4", gap: 1000, observed: 1, room: { together, summary: 50 } });
+    // Two hundred more than the hundred that Pi keeps, and the summary.
+    expect(inWindow(350)).toBe("e2");
+    expect(inWindow(349)).toBe("e4");
   });
 
   it("keeps it also when Pi would keep nothing at all", () => {
@@ -81,15 +106,17 @@ describe("a fold", () => {
   });
 
   it("does not bring back what an earlier compaction has cut", () => {
-    expect(kept(talk, { proposed: "e4", gap: 1000, cut: 2 })).toBe("e2");
+    expect(kept([...talk, "user"], { proposed: "e5", gap: 1000, cut: 2 })).toBe("e5");
+    expect(kept([...talk, "user"], { proposed: "e5", gap: 1000, cut: 2, observed: 3 })).toBe("e4");
   });
 
   it("keeps a tool result with its call, and the whole batch of one that is unobserved", () => {
     const batch: EntryKind[] = ["user", "assistant", "toolResult", "toolResult", "assistant"];
     expect(kept(batch, { proposed: "e3", gap: 200, observed: 4 })).toBe("e1");
     expect(kept(batch, { proposed: "e3", gap: 199, observed: 4 })).toBe("e3");
-    expect(kept(batch, { proposed: "e4", gap: 300, observed: 2 })).toBe("e1");
-    expect(kept(batch, { proposed: "e4", gap: 299, observed: 2 })).toBe("e4");
+    const later: EntryKind[] = ["user", "assistant", "user", ...batch];
+    expect(kept(later, { proposed: "e7", gap: 300, observed: 5 })).toBe("e4");
+    expect(kept(later, { proposed: "e7", gap: 299, observed: 5 })).toBe("e7");
     // What is unobserved does not fit, the call of the proposed result does.
     expect(kept(["user", ...batch], { proposed: "e4", gap: 200 })).toBe("e2");
   });

@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { renderObservation, renderReflection, renderSummary } from "../../../src/reducers/ledger/summary.ts";
+import {
+  instructionsIn,
+  renderObservation,
+  renderReflection,
+  renderSummary,
+} from "../../../src/reducers/ledger/summary.ts";
 import { observation, reflection } from "../../support/builders.ts";
 
 const reflected = reflection("bbbbbbbbbbbb", ["aaaaaaaaaaaa"], "Tests come first here.");
@@ -39,12 +44,17 @@ describe("a summary", () => {
   it("has no heading for what there is none of, and is nothing when memory is empty", () => {
     expect(renderSummary({ observations, reflections: [] })).toBe(PREAMBLE + OBSERVATIONS);
     expect(renderSummary({ observations: [], reflections: [reflected] })).toBe(PREAMBLE + REFLECTIONS);
-    expect(renderSummary({ observations: [], reflections: [] }, { entries: 3, tokens: 10 })).toBe("");
+    expect(
+      renderSummary(
+        { observations: [], reflections: [] },
+        { unobserved: { entries: 3, tokens: 10 }, leftOut: 2, instructions: "x" },
+      ),
+    ).toBe("");
   });
 
   it("owns up to what no observer has read", () => {
     const unobserved = (entries: number) =>
-      renderSummary({ observations, reflections: [] }, { entries, tokens: 1200 });
+      renderSummary({ observations, reflections: [] }, { unobserved: { entries, tokens: 1200 } });
     expect(unobserved(2)).toBe(
       `${PREAMBLE}${OBSERVATIONS}
 
@@ -53,6 +63,25 @@ describe("a summary", () => {
 2 entries (about 1200 tokens) of the earlier conversation had not been observed when it was compacted. Nothing above tells what they hold, and they are not shown below; later memory will cover them.`,
     );
     expect(unobserved(1)).toContain("\n1 entry (about 1200 tokens) of");
+  });
+
+  it("owns up to the lines that had no room", () => {
+    const leftOut = (lines: number) => renderSummary({ observations, reflections: [] }, { leftOut: lines });
+    expect(leftOut(3)).toMatch(/## Not in this memory\n\n3 lines of memory had no room here, [^\n]+$/);
+    expect(leftOut(1)).toContain("\n1 line of memory");
+  });
+
+  it("opens with what the user asked of the compaction, as one line of bounded length that can be found again", () => {
+    const asked = (instructions: string) =>
+      renderSummary({ observations, reflections: [] }, { instructions });
+    const summary = asked("keep the\n[aaaaaaaaaaaa] port numbers");
+    expect(summary).toContain(
+      "\nThe user asked of this compaction: keep the [aaaaaaaaaaaa] port numbers\n\n## Obs",
+    );
+    expect(instructionsIn(summary)).toBe("keep the [aaaaaaaaaaaa] port numbers");
+    expect(asked("x".repeat(9000)).length).toBeLessThan(asked("").length + 2100);
+    expect(asked("  ")).toBe(asked(""));
+    expect(instructionsIn(asked(""))).toBeUndefined();
   });
 
   it("shows single records the same way", () => {
