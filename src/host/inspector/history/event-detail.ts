@@ -5,47 +5,36 @@ import type { EngineEvent } from "../../../reducers/engine/events.ts";
 import { LANES, WORKERS } from "../../../reducers/engine/lane-names.ts";
 import { clocksOfSession } from "../../../reducers/session.ts";
 import { poolTarget } from "../../../reducers/settings.ts";
-import { clocksByLane } from "../../pi/ui/footer.ts";
 import { LANE_LABELS, resultWords, seconds, tokens, whyLanes } from "../../words.ts";
-import type { EventHistory, EventStore } from "./event-history.ts";
-import type { EventList } from "./event-list.ts";
+import { type EventHistory, lastAtMost, perLane } from "./event-history.ts";
+import { rowAt } from "./event-search.ts";
 import type { Change, EventDetail } from "./viewer-data.ts";
 
 /** Everything about one event: first what it changed, then why each lane stands where it stands. */
-export function eventDetailAt(
-  eventHistory: EventHistory,
-  store: EventStore,
-  list: EventList,
-  index: number,
-): EventDetail {
-  const [event] = store.read(index, index + 1);
-  const snapshot = eventHistory.standings.at(index);
-  if (!event || !snapshot) throw new Error(`there is no event at ${index}`);
-  const { before, after: state } = eventHistory.statesAround(index);
-  const at = eventHistory.at.at(index);
-  const decided = eventHistory.decisions.get(index);
+export function eventDetailAt(history: EventHistory, index: number): EventDetail {
+  const { steps, moves } = history;
+  const step = steps[index];
+  if (!step) throw new Error(`there is no event at ${index}`);
+  const { event, at, snapshot, transitions, commands, clocks } = step;
+  const state = history.stateAt(index);
+  const before = factsOf(history.stateAt(index - 1), steps[index - 1]?.snapshot);
   const reasons = whyLanes(state, snapshot, at);
   return {
-    row: list.row(index),
-    changes: changesBetween(factsOf(before, eventHistory.standings.at(index - 1)), factsOf(state, snapshot)),
-    lanes: Object.fromEntries(
-      LANES.map((lane) => {
-        const taken = eventHistory.lastTaken[lane];
-        const arrows = taken.at(index) ?? [];
-        return [
-          lane,
-          {
-            state: snapshot.states[lane],
-            why: reasons[lane],
-            moved: decided?.transitions.find((transition) => transition.lane === lane) ?? null,
-            arrows: [...arrows],
-            arrowsAt: arrows.length === 0 ? null : (taken.sinceOf(index) ?? null),
-          },
-        ];
-      }),
-    ) as EventDetail["lanes"],
-    clocks: clocksByLane(state),
-    commands: decided ? [...decided.commands] : [],
+    row: rowAt(steps, index),
+    changes: changesBetween(before, factsOf(state, snapshot)),
+    lanes: perLane((lane) => {
+      const came = moves[lane][lastAtMost(moves[lane], (move) => move.index, index)];
+      const arrows = [...(came?.arrows ?? [])];
+      return {
+        state: snapshot.states[lane],
+        why: reasons[lane],
+        moved: transitions.find((transition) => transition.lane === lane) ?? null,
+        arrows,
+        arrowsAt: came && arrows.length > 0 ? came.index : null,
+      };
+    }),
+    clocks,
+    commands,
     result: resultOf(event),
     ledger: ledgerRows(state),
     spend: WORKERS.map((worker) => {

@@ -3,22 +3,6 @@ import type { EngineEvent } from "../../../reducers/engine/events.ts";
 import type { EntryFact } from "../../../reducers/entries/entry-fact.ts";
 import { countOf, LANE_LABELS, resultWords, tokens } from "../../words.ts";
 
-export const EVENT_TYPES = [
-  "session.opened",
-  "session.closed",
-  "branch.extended",
-  "branch.replaced",
-  "model.selected",
-  "agent.started",
-  "turn.ended",
-  "agent.settled",
-  "run.demanded",
-  "run.finished",
-  "compaction.started",
-  "compaction.finished",
-  "compaction.failed",
-] as const satisfies EngineEvent["type"][];
-
 /** What an event says, in one line. */
 export function eventWords(event: EngineEvent): string {
   switch (event.type) {

@@ -44,7 +44,7 @@ function filterQuery({ types, lanes, text }: Filter): Query {
 }
 
 export const askOverview = () => ask<Overview>("overview");
-export const askMoment = (index: number) => ask<EventDetail>("moment", { index });
+export const askMoment = (index: number) => ask<EventDetail>("event", { index });
 export const askMemory = (index: number) => ask<Memory | null>("memory", { index });
 
 export function askTimeline(
