@@ -2,13 +2,13 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
 import { loadSettings, type SettingsProblem } from "../settings/settings.ts";
+import { countOf } from "../words.ts";
 import { checkExtension, isProjectTrusted } from "./doctor/extension-check.ts";
 import { type Finding, findingsOf, type Surroundings } from "./doctor/finding.ts";
 import { checkModel } from "./doctor/model-check.ts";
 import { checkPi, findPi } from "./doctor/pi-check.ts";
 import { checkSessions } from "./doctor/session-check.ts";
 import { EXIT, type Io } from "./io.ts";
-import { count } from "./words.ts";
 
 export function doctorCommand(io: Io, exit: (code: number) => void): Command {
   return new Command("doctor")
@@ -30,7 +30,7 @@ async function examine(io: Io, { json = false }: { json?: boolean }): Promise<nu
     io.line(
       errors + warnings === 0
         ? io.paint("green", "All is well.")
-        : `${count(errors, "error")}, ${count(warnings, "warning")}.`,
+        : `${countOf(errors, "error")}, ${countOf(warnings, "warning")}.`,
     );
   }
   return errors > 0 ? EXIT.difference : EXIT.ok;

@@ -7,12 +7,12 @@ import { createTune, gridOf, type TuneRow } from "../../machines/what-if/tune.ts
 import { createRunStatistics, type Price, type RunStatistics } from "../../machines/what-if/workload.ts";
 import { DEFAULT_SETTINGS } from "../../reducers/settings.ts";
 import { NAMESPACE } from "../settings/settings.ts";
+import { countOf, grouped, listed } from "../words.ts";
 import { EXIT, type Io, UsageError } from "./io.ts";
 import { newReading, openSource, type ReplaySource, readBatch } from "./replay/replay-source.ts";
 import { badLineWords } from "./replay/replay-summary.ts";
 import { collect } from "./session/session-options.ts";
 import { parseSet } from "./settings-option.ts";
-import { count, grouped, listed } from "./words.ts";
 
 interface TuneOptions {
   observe?: number[];
@@ -256,7 +256,7 @@ function notes({ sources, rows, statistics, price, isGiven }: Told): string[] {
   const model = statistics.model();
   const measured = (["observer", "reflector", "dropper"] as const)
     .filter((worker) => model[worker].measuredRuns > 0)
-    .map((worker) => count(model[worker].measuredRuns, `${worker} run`));
+    .map((worker) => countOf(model[worker].measuredRuns, `${worker} run`));
   const basis =
     measured.length > 0 ? `the mean of ${listed(measured)}` : "experience, since no run was recorded";
   const origin = isGiven ? "" : ", as the recorded usage has it";
@@ -267,7 +267,7 @@ function notes({ sources, rows, statistics, price, isGiven }: Told): string[] {
     Object.entries(thresholds).every(([key, value]) => Reflect.get(DEFAULT_SETTINGS, key) === value),
   );
   return [
-    `${count(sources.length, "file")}. All results are modelled on ${basis}; compactions keep ${grouped(model.keepTokens)} tokens.`,
+    `${countOf(sources.length, "file")}. All results are modelled on ${basis}; compactions keep ${grouped(model.keepTokens)} tokens.`,
     money,
     "* marks the rows that no other row beats in cost, longest spans, tokens cut unobserved and compactions.",
     ...(asDefault === -1 ? [] : [`Row ${asDefault + 1} has the default thresholds.`]),

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { isAbsolute, join, resolve } from "node:path";
 import packageJson from "../../../../package.json" with { type: "json" };
-import { count } from "../words.ts";
+import { countOf } from "../../words.ts";
 import { asList, asRecord, asText, packageAround, readJson } from "./files.ts";
 import { type Finding, findingsOf, type Surroundings } from "./finding.ts";
 
@@ -55,7 +55,7 @@ export function checkExtension(around: Surroundings, projectTrusted: boolean): F
   if (copies.size > 1) {
     const advice = "keep one: pi remove SOURCE takes a package out of the settings";
     findings.push(
-      finding("error", `${count(copies.size, "copy", "copies")} of it are loaded at once`, advice),
+      finding("error", `${countOf(copies.size, "copy", "copies")} of it are loaded at once`, advice),
     );
   }
   for (const rival of copies.size > 0 ? rivals : []) {

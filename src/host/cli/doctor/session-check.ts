@@ -6,7 +6,7 @@ import { isVisibleMemoryStale } from "../../../reducers/ledger/projections.ts";
 import { sessionOfEntries } from "../../../reducers/memory.ts";
 import { messageOf } from "../../../reducers/message-of.ts";
 import type { Settings } from "../../../reducers/settings.ts";
-import { count, grouped } from "../words.ts";
+import { countOf, grouped } from "../../words.ts";
 import { asRecord, asText, readJson } from "./files.ts";
 import { type Finding, findingsOf, type Surroundings } from "./finding.ts";
 
@@ -72,13 +72,13 @@ function judge(name: string, text: string, settings: Settings): Finding[] {
   if (problems.length > 0) {
     const advice = "nothing to do: Pi passes over such lines, and so does memory";
     complain(
-      `${count(problems.length, "line")} cannot be read, the first is line ${problems[0]?.line}`,
+      `${countOf(problems.length, "line")} cannot be read, the first is line ${problems[0]?.line}`,
       advice,
     );
   }
   if (ignored.malformed > 0) {
     const advice = "it was written by something else; what it covered is observed again";
-    complain(`${count(ignored.malformed, "memory record")} cannot be read`, advice);
+    complain(`${countOf(ignored.malformed, "memory record")} cannot be read`, advice);
   }
   if (counts.observations > 0 && observe > FAR_BEHIND * settings.observeAfterTokens) {
     const advice = "see /om:status for the observer's failures, or replay this file";
@@ -91,7 +91,7 @@ function judge(name: string, text: string, settings: Settings): Finding[] {
   const memory =
     counts.observations === 0
       ? "no memory"
-      : `${count(counts.active, "active observation")}, ${count(counts.reflections, "reflection")}`;
-  const state = `${name}: ${count(entries.length, "entry", "entries")}, ${memory}, ${grouped(observe)} tokens unobserved`;
+      : `${countOf(counts.active, "active observation")}, ${countOf(counts.reflections, "reflection")}`;
+  const state = `${name}: ${countOf(entries.length, "entry", "entries")}, ${memory}, ${grouped(observe)} tokens unobserved`;
   return findings.length > 0 ? findings : [finding("ok", state)];
 }

@@ -4,10 +4,10 @@ import type { ReplayStep } from "../../../machines/recording/replay-step.ts";
 import { LANES, type LaneName } from "../../../reducers/engine/lane-names.ts";
 import type { Settings } from "../../../reducers/settings.ts";
 import { eventWords } from "../../inspector/history/event-words.ts";
+import { countOf, listed } from "../../words.ts";
 import { EXIT, type Io, UsageError } from "../io.ts";
 import { LEAF_OPTION, SET_OPTION } from "../session/session-options.ts";
 import { parseSet, setWords } from "../settings-option.ts";
-import { count, listed } from "../words.ts";
 import { differenceLine, laneReadings, REPLAY_FORMAT, type ReplayOutput, stepLine } from "./replay-json.ts";
 import { type RunReport, runReplay } from "./replay-run.ts";
 import { openSource, type ReplaySource } from "./replay-source.ts";
@@ -203,9 +203,9 @@ function introduction(source: ReplaySource, patch: Partial<Settings>): string[] 
   if (source.kind === "recording") return under ? [`Under ${under}; the other settings as recorded.`] : [];
   const { header, entries, all } = source.session;
   const branch =
-    entries.length < all.length ? `, of ${count(all.length, "entry", "entries")} in the file` : "";
+    entries.length < all.length ? `, of ${countOf(all.length, "entry", "entries")} in the file` : "";
   return [
-    `Pi session ${header.id}, version ${header.version}: ${count(entries.length, "entry", "entries")} on this branch${branch}.`,
+    `Pi session ${header.id}, version ${header.version}: ${countOf(entries.length, "entry", "entries")} on this branch${branch}.`,
     `Its events are derived from the entries; settings are the defaults${under ? `, but ${under}` : ""}.`,
   ];
 }

@@ -7,6 +7,7 @@ import { createSessionReplay } from "../../../machines/what-if/simulated-session
 import type { AnswerCounts } from "../../../machines/what-if/simulation.ts";
 import { createRunStatistics, type Price, type Workload } from "../../../machines/what-if/workload.ts";
 import type { Settings } from "../../../reducers/settings.ts";
+import { grouped } from "../../words.ts";
 import { type Io, UsageError } from "../io.ts";
 import {
   newReading,
@@ -154,5 +155,5 @@ function refuseIfEmpty({ file }: RecordingSource, events: number, { badLines, ba
 
 function progressWords({ size, file }: RecordingSource, events: number, bytes: number): string {
   const share = size === undefined ? "" : ` (${Math.min(100, Math.round((100 * bytes) / size))} %)`;
-  return `${file}: ${events.toLocaleString("en-US")} events${share}`;
+  return `${file}: ${grouped(events)} events${share}`;
 }

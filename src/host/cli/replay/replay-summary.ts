@@ -5,8 +5,8 @@ import type { Workload } from "../../../machines/what-if/workload.ts";
 import type { EngineEventOf } from "../../../reducers/engine/events.ts";
 import { type LaneName, WORKERS, type Worker } from "../../../reducers/engine/lane-names.ts";
 import { decisionWords, eventWords } from "../../inspector/history/event-words.ts";
+import { countOf, dollars, grouped, listed } from "../../words.ts";
 import type { Io } from "../io.ts";
-import { count, grouped, listed } from "../words.ts";
 import type { SummaryLine } from "./replay-json.ts";
 import type { RunReport } from "./replay-run.ts";
 import type { Reading } from "./replay-source.ts";
@@ -65,13 +65,13 @@ export function summaryLine(tally: Tally, report: RunReport, verify: boolean): S
 /** The lines under a replay's table. */
 export function summaryText(tally: Tally, report: RunReport): string[] {
   const runs = WORKERS.map((worker) => runWords(worker, tally.runs[worker]));
-  const cost = tally.cost > 0 ? `; $${tally.cost.toFixed(4)}` : "";
+  const cost = tally.cost > 0 ? `; ${dollars(tally.cost)}` : "";
   const lines = [
-    `${count(report.events, "event")}, ${grouped(tally.shown)} shown: ${listed(runs)}; ${count(tally.compactions, "compaction")}${cost}.`,
+    `${countOf(report.events, "event")}, ${grouped(tally.shown)} shown: ${listed(runs)}; ${countOf(tally.compactions, "compaction")}${cost}.`,
   ];
   if (report.missingEvents > 0) {
     lines.push(
-      `${count(report.missingEvents, "event")} are missing from the recording: what follows them may be off.`,
+      `${countOf(report.missingEvents, "event")} are missing from the recording: what follows them may be off.`,
     );
   }
   if (report.reading.truncated)
@@ -84,7 +84,7 @@ function runWords(worker: Worker, outcomes: Tally["runs"][Worker]): string {
   const all = Object.values(outcomes).reduce((sum, n) => sum + n, 0);
   const unusual = Object.entries(outcomes).filter(([outcome]) => outcome !== "recorded");
   const how = unusual.map(([outcome, n]) => `${grouped(n)} ${outcome}`).join(", ");
-  return `${count(all, `${worker} run`)}${how === "" ? "" : ` (${how})`}`;
+  return `${countOf(all, `${worker} run`)}${how === "" ? "" : ` (${how})`}`;
 }
 
 /** Says what of a replay is modelled, and on what. */
@@ -92,7 +92,7 @@ export function answerWords(answers: AnswerCounts, model: Workload | undefined):
   const many = (type: "modelled" | "noTrace") =>
     [...WORKERS, "compaction" as const]
       .filter((who) => answers[who][type] > 0)
-      .map((who) => count(answers[who][type], who === "compaction" ? who : `${who} run`));
+      .map((who) => countOf(answers[who][type], who === "compaction" ? who : `${who} run`));
   const modelled = many("modelled");
   const lost = many("noTrace");
   const lines: string[] = [];
@@ -113,7 +113,7 @@ function modelWords(answers: AnswerCounts, model: Workload | undefined): string 
   const assumed = modelled.filter((worker) => !measured.includes(worker));
   const parts: string[] = [];
   if (measured.length > 0) {
-    const on = measured.map((worker) => count(model?.[worker].measuredRuns ?? 0, `recorded ${worker} run`));
+    const on = measured.map((worker) => countOf(model?.[worker].measuredRuns ?? 0, `recorded ${worker} run`));
     parts.push(`The model goes by the mean of ${listed(on)}.`);
   }
   if (assumed.length > 0) parts.push(`For the ${listed(assumed)} it goes by experience, not by this file.`);
@@ -132,7 +132,7 @@ export function badLineWords(file: string, { bad, badLines }: Reading): string |
   const named = badLines.slice(0, NAMED).map(({ line, why }) => `line ${line} (${why})`);
   const more = bad - named.length;
   const all = more > 0 ? [...named, `${grouped(more)} more`] : named;
-  return `${file}: ${count(bad, "line")} could not be read: ${listed(all)}`;
+  return `${file}: ${countOf(bad, "line")} could not be read: ${listed(all)}`;
 }
 
 const NAMED = 5;
@@ -140,10 +140,10 @@ const NAMED = 5;
 export function verdictText(io: Io, verification: Verification): string[] {
   const { compared, decisions, unverified, difference } = verification;
   if (difference) return differenceText(io, difference);
-  const compareds = `${count(compared, "event")} with ${count(decisions, "decision")}`;
+  const compareds = `${countOf(compared, "event")} with ${countOf(decisions, "decision")}`;
   if (unverified > 0) {
     return [
-      `${io.paint("red", "Not verified")}: ${compareds} came out as recorded, but ${count(unverified, "event")} could not be compared, since lines are missing or cannot be read.`,
+      `${io.paint("red", "Not verified")}: ${compareds} came out as recorded, but ${countOf(unverified, "event")} could not be compared, since lines are missing or cannot be read.`,
     ];
   }
   return [`${io.paint("green", "Verified")}: ${compareds}, all as recorded.`];

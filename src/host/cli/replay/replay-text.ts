@@ -2,9 +2,8 @@ import { laneInputs } from "../../../machines/lanes/inputs.ts";
 import type { ReplayStep } from "../../../machines/recording/replay-step.ts";
 import type { LaneName } from "../../../reducers/engine/lane-names.ts";
 import { eventWords } from "../../inspector/history/event-words.ts";
-import { LANE_LABELS } from "../../words.ts";
+import { clipped, compact, dateOf, grouped, LANE_LABELS, timeOfDay } from "../../words.ts";
 import type { Io } from "../io.ts";
-import { clipped, compact, dateOf, grouped, timeOfDay } from "../words.ts";
 
 /** Prints steps as the rows of a table, with the day above them whenever it changes. */
 export interface StepTable {
@@ -44,7 +43,7 @@ export function createStepTable(io: Io, lanes: readonly LaneName[]): StepTable {
     return moved ? io.paint(["bold", STATE_COLOURS[state.split(".")[0] ?? ""] ?? "reset"], padded) : padded;
   }
 
-  function openDay(date: Date): void {
+  function openDay(at: number): void {
     const titles = lanes.map((lane) => ` ${LANE_LABELS[lane]}`.padEnd(LANE_WIDTHS[lane][form]));
     const head = [
       "#".padStart(NUMBER_WIDTH),
@@ -53,7 +52,7 @@ export function createStepTable(io: Io, lanes: readonly LaneName[]): StepTable {
       ...titles,
     ];
     if (day === "") io.line(io.paint("underline", head.join(GAP).trimEnd()));
-    day = dateOf(date);
+    day = dateOf(at);
     io.line(io.paint("dim", `${" ".repeat(NUMBER_WIDTH)}${GAP}${day}`));
   }
 
@@ -61,15 +60,14 @@ export function createStepTable(io: Io, lanes: readonly LaneName[]): StepTable {
     row(step) {
       const { event, state } = step;
       const at = Date.parse(event.at);
-      const date = new Date(at);
-      if (dateOf(date) !== day) openDay(date);
+      if (dateOf(at) !== day) openDay(at);
       const readings = laneInputs(state, step.snapshot.states, at);
       const words = clipped(
         `${step.modelled ? "~" : ""}${event.type} ${eventWords(event)}`.trim(),
         eventWidth,
       );
       const cells = lanes.map((lane) => cell(step, lane, readings[lane]));
-      const head = [grouped(step.number).padStart(NUMBER_WIDTH), timeOfDay(date), words.padEnd(eventWidth)];
+      const head = [grouped(step.number).padStart(NUMBER_WIDTH), timeOfDay(at), words.padEnd(eventWidth)];
       io.line([...head, ...cells].join(GAP).trimEnd());
     },
   };

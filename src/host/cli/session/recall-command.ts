@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from "commander";
 import { recallFrom, renderRecall } from "../../../reducers/ledger/recall.ts";
+import { clipped, countOf } from "../../words.ts";
 import { EXIT, type Io, UsageError } from "../io.ts";
-import { clipped, count } from "../words.ts";
 import { loadBranch, SESSION_LEAF_OPTION } from "./session-options.ts";
 
 interface RecallOptions {
@@ -45,7 +45,7 @@ async function recall(io: Io, file: string, id: string, options: RecallOptions):
     io.complain(text);
     return EXIT.difference;
   }
-  if (options.page > pages) throw new UsageError(`--page ${options.page}: it has ${count(pages, "page")}`);
+  if (options.page > pages) throw new UsageError(`--page ${options.page}: it has ${countOf(pages, "page")}`);
   // The agent is told to call the tool again; a user turns pages differently.
   io.line(pages === 1 ? text : text.replace(/\n\n\[Page \d+ of \d+\. [^\n]*\]$/, ""));
   if (page < pages) io.line(`\nPage ${page} of ${pages}; --page ${page + 1} shows the next.`);

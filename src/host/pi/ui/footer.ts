@@ -17,7 +17,7 @@ import type { EngineState } from "../../../reducers/engine/engine-state.ts";
 import { LANES, type LaneName } from "../../../reducers/engine/lane-names.ts";
 import { clocksOfSession } from "../../../reducers/session.ts";
 import { compactionThreshold } from "../../../reducers/settings.ts";
-import { LANE_LABELS } from "../../words.ts";
+import { CLOCK_LABELS, LANE_LABELS } from "../../words.ts";
 
 /** The key of our text in Pi's footer. */
 export const FOOTER_KEY = "om";
@@ -52,12 +52,6 @@ export function clocksByLane(state: EngineState): Record<LaneName, { clock: numb
   };
 }
 
-const CLOCK_NAMES: Readonly<Record<LaneName, string>> = {
-  observer: "observe",
-  reflectDrop: "reflect",
-  compaction: "compact",
-};
-
 /** The footer's one line: each clock as a gauge, and what is going on. */
 export function footerText(
   state: EngineState,
@@ -69,7 +63,7 @@ export function footerText(
   const gauges = LANES.map((lane) => {
     const { clock, threshold } = clocks[lane];
     const bar = paint(clock >= threshold ? "warning" : "muted", gauge(clock, threshold));
-    return `${paint("dim", CLOCK_NAMES[lane])} ${bar}`;
+    return `${paint("dim", CLOCK_LABELS[lane])} ${bar}`;
   });
   const doing = activityOf(states, state.settings.passive, paint);
   return [paint("dim", "om"), ...gauges, ...(doing === "" ? [] : [`${paint("dim", "▸")} ${doing}`])].join(

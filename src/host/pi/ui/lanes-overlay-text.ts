@@ -1,8 +1,9 @@
 import type { LanesSnapshot } from "../../../machines/lanes/lanes.ts";
+import { whyLane } from "../../../machines/recording/explain.ts";
 import { type EngineState, totalSpend } from "../../../reducers/engine/engine-state.ts";
 import { LANES, type LaneName, WORKERS, type Worker } from "../../../reducers/engine/lane-names.ts";
 import { poolTarget } from "../../../reducers/settings.ts";
-import { countOf, LANE_LABELS, resultWords, seconds, spendWords, tokens, whyLanes } from "../../words.ts";
+import { countOf, dollars, duration, grouped, LANE_LABELS, resultWords, spendWords } from "../../words.ts";
 import { clocksByLane, gauge, type Paint, PLAIN, type Tone } from "./footer.ts";
 
 export interface LanesInput {
@@ -27,7 +28,6 @@ export function lanesLines(
   { state, snapshot, workerModel, now }: LanesInput,
   paint: Paint = PLAIN,
 ): string[] {
-  const reasons = whyLanes(state, snapshot, now);
   const clocks = clocksByLane(state);
   const lines: string[] = [];
   const detail = (name: string, text: string, tone: Tone = "muted") =>
@@ -39,13 +39,13 @@ export function lanesLines(
     const since = snapshot.since[lane];
     const bar = paint(clock >= threshold ? "warning" : "muted", gauge(clock, threshold, 10));
     lines.push(
-      `${paint("text", LANE_LABELS[lane].padEnd(INDENT))}${paint(toneOf(name), name.padEnd(20))}${bar} ${paint("muted", `${tokens(clock)} of ${tokens(threshold)}`)}`,
+      `${paint("text", LANE_LABELS[lane].padEnd(INDENT))}${paint(toneOf(name), name.padEnd(20))}${bar} ${paint("muted", `${grouped(clock)} of ${grouped(threshold)}`)}`,
     );
     const length =
       since && name.startsWith("running")
-        ? `, ${seconds(Math.max(0, now - Date.parse(since.at)))} so far`
+        ? `, ${duration(Math.max(0, now - Date.parse(since.at)))} so far`
         : "";
-    detail("why", `${reasons[lane]}${length}`);
+    detail("why", `${whyLane(lane, { state, snapshot, at: now })}${length}`);
     for (const worker of WORKERS_OF[lane]) {
       const { last } = state.workers[worker];
       if (!last) continue;
@@ -74,11 +74,11 @@ function memoryLines(state: EngineState, workerModel: string, paint: Paint): str
   return [
     row(
       "memory",
-      `${countOf(counts.active, "active observation")}, ${countOf(counts.reflections, "reflection")}, ${tokens(counts.dropped)} dropped; pool ${tokens(activeTokens)}, target ${tokens(poolTarget(state.settings))}`,
+      `${countOf(counts.active, "active observation")}, ${countOf(counts.reflections, "reflection")}, ${grouped(counts.dropped)} dropped; pool ${grouped(activeTokens)}, target ${grouped(poolTarget(state.settings))}`,
     ),
     row(
       "spend",
-      `$${spend.cost.toFixed(4)}, ${countOf(requests, "request")}, ${tokens(spend.input + spend.cacheRead + spend.cacheWrite)} in, ${tokens(spend.output)} out`,
+      `${dollars(spend.cost)}, ${countOf(requests, "request")}, ${grouped(spend.input + spend.cacheRead + spend.cacheWrite)} in, ${grouped(spend.output)} out`,
     ),
     row("runs", perWorker === "" ? "none since this session was opened" : perWorker),
     row("model", workerModel),

@@ -12,6 +12,7 @@ import {
 import { clocksOfSession } from "../../../reducers/session.ts";
 import { compactionThreshold, poolTarget } from "../../../reducers/settings.ts";
 import type { SettingsProblem } from "../../settings/settings.ts";
+import { countOf, dollars, grouped } from "../../words.ts";
 
 export interface StatusInput {
   state: EngineState;
@@ -41,11 +42,11 @@ function memorySection({ session, settings }: EngineState, lookup: EntryLookup):
   const drift = diffProjections(visible, resolveSelection(selectFull(ledger), branch, lookup));
   const lines = [
     "Memory",
-    `  full      ${many(counts.active, "active observation")} (${many(counts.dropped, "dropped", "dropped")}), ${many(counts.reflections, "reflection")}`,
-    `  visible   ${many(visible.observations.length, "observation")}, ${many(visible.reflections.length, "reflection")}`,
+    `  full      ${countOf(counts.active, "active observation")} (${countOf(counts.dropped, "dropped", "dropped")}), ${countOf(counts.reflections, "reflection")}`,
+    `  visible   ${countOf(visible.observations.length, "observation")}, ${countOf(visible.reflections.length, "reflection")}`,
     `  drift     observations +${drift.observationsToAppear.length} −${drift.observationsToLeave.length}, reflections +${drift.reflectionsToAppear.length} −${drift.reflectionsToLeave.length}`,
-    `  pool      ${tokens(ledger.activeTokens)} active; target ${tokens(poolTarget(settings))}, full fold at ${tokens(settings.observationsPoolMaxTokens)}`,
-    `  folds     ${many(ledger.compactions, "compaction")} on this branch`,
+    `  pool      ${grouped(ledger.activeTokens)} active; target ${grouped(poolTarget(settings))}, full fold at ${grouped(settings.observationsPoolMaxTokens)}`,
+    `  folds     ${countOf(ledger.compactions, "compaction")} on this branch`,
   ];
   if (isVisibleMemoryStale(ledger)) {
     lines.push(
@@ -58,20 +59,20 @@ function memorySection({ session, settings }: EngineState, lookup: EntryLookup):
 function clockSection({ session, settings, contextWindow }: EngineState): string {
   const clocks = clocksOfSession(session);
   const line = (name: string, clock: number, threshold: number) =>
-    `  ${name.padEnd(9)} ${tokens(clock)} of ${tokens(threshold)}`;
+    `  ${name.padEnd(9)} ${grouped(clock)} of ${grouped(threshold)}`;
   return [
     "Clocks (source tokens)",
     line("observe", clocks.observe, settings.observeAfterTokens),
     line("reflect", clocks.reflect, settings.reflectAfterTokens),
     line("compact", clocks.compact, compactionThreshold(settings, contextWindow)),
-    `  drop      ${tokens(clocks.drop)} since the last drop (the dropper follows the reflector)`,
-    `  since     ${tokens(clocks.sinceCompaction)} since the last compaction`,
+    `  drop      ${grouped(clocks.drop)} since the last drop (the dropper follows the reflector)`,
+    `  since     ${grouped(clocks.sinceCompaction)} since the last compaction`,
   ].join("\n");
 }
 
 function laneSection(state: EngineState, lanes: StatusInput["lanes"], workerModel: string): string {
   const spend = totalSpend(state);
-  const runs = WORKERS.map((worker) => many(state.workers[worker].runs, `${worker} run`)).join(", ");
+  const runs = WORKERS.map((worker) => countOf(state.workers[worker].runs, `${worker} run`)).join(", ");
   const requests = WORKERS.reduce((sum, worker) => sum + state.workers[worker].requests, 0);
   return [
     state.settings.passive ? "Lanes (passive: no proactive work)" : "Lanes",
@@ -80,7 +81,7 @@ function laneSection(state: EngineState, lanes: StatusInput["lanes"], workerMode
     `  compaction    ${lanes.compaction}`,
     `  model         ${workerModel}`,
     `  so far        ${runs}`,
-    `  cost so far   $${spend.cost.toFixed(4)} (${many(requests, "request")}; ${tokens(spend.input + spend.cacheRead + spend.cacheWrite)} in, ${tokens(spend.output)} out) since this session was opened`,
+    `  cost so far   ${dollars(spend.cost)} (${countOf(requests, "request")}; ${grouped(spend.input + spend.cacheRead + spend.cacheWrite)} in, ${grouped(spend.output)} out) since this session was opened`,
   ].join("\n");
 }
 
@@ -107,14 +108,6 @@ function problemSection(state: EngineState, problems: readonly SettingsProblem[]
   for (const problem of problems)
     lines.push(`  setting ${problem.key} in ${problem.file}: ${problem.message}`);
   return lines.length === 0 ? "" : ["Problems", ...lines].join("\n");
-}
-
-function many(count: number, one: string, more = `${one}s`): string {
-  return `${count.toLocaleString("en-US")} ${count === 1 ? one : more}`;
-}
-
-function tokens(count: number): string {
-  return Math.round(count).toLocaleString("en-US");
 }
 
 function clockTime(iso: string): string {
