@@ -1,4 +1,4 @@
-// Makes the pictures in docs/images from a real session of Pi: node test/viewer/pictures.ts
+// Makes the pictures in docs/images from a real session of Pi: node test/host/inspector/page/pictures.ts
 import { mkdirSync, mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
