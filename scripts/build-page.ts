@@ -12,10 +12,9 @@ import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { ELK, ElkExtendedEdge, ElkNode } from "elkjs";
-import type { ChartGraph } from "../src/host/inspector/charts/chart-graph.ts";
-import { CHARTS } from "../src/host/inspector/charts/chart-path.ts";
 import type { LaidOutChart } from "../src/host/inspector/history/viewer-data.ts";
 import { LANES, type LaneName } from "../src/reducers/engine/lane-names.ts";
+import { type ChartGraph, chartGraph, LANE_MACHINES } from "./chart-graph.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
 const OUT = join(ROOT, "dist/viewer");
@@ -24,7 +23,9 @@ const OUT = join(ROOT, "dist/viewer");
 export async function buildViewer(): Promise<URL> {
   const { rolldown } = await import("rolldown");
   const charts = Object.fromEntries(
-    await Promise.all(LANES.map(async (lane) => [lane, await layOut(CHARTS[lane])] as const)),
+    await Promise.all(
+      LANES.map(async (lane) => [lane, await layOut(chartGraph(LANE_MACHINES[lane]))] as const),
+    ),
   ) as Record<LaneName, LaidOutChart>;
   const build = await rolldown({
     input: { viewer: "src/host/inspector/page/main.tsx" },

@@ -1,8 +1,8 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { InspectSource } from "../../src/host/inspector/sources/inspect-source.ts";
-import { openRecordingSource } from "../../src/host/inspector/sources/recording-source.ts";
+import type { EventSource } from "../../src/host/inspector/event-sources/event-source.ts";
+import { openRecordingSource } from "../../src/host/inspector/event-sources/recording-source.ts";
 import type { LargeRecordingOptions } from "./large-recording.ts";
 import { largeRecording } from "./large-recording.ts";
 
@@ -18,7 +18,7 @@ export function writeLargeRecording(
 }
 
 /** A recording that has been read to its end. */
-export async function readRecording(file: string): Promise<InspectSource> {
+export async function readRecording(file: string): Promise<EventSource> {
   const source = await openRecordingSource(file);
   await source.ready;
   return source;

@@ -15,7 +15,12 @@ export interface Since {
   seq: number;
   /** ISO 8601 */
   at: string;
+  /** The arrows of its chart that it took with the event, in order: `FROM>TO` */
+  arrows: readonly string[];
 }
+
+/** What an arrow starts from that any state may take. */
+export const ANY_STATE = "*";
 
 /** Where the lanes are and what their machines remember. A value; it does not change when the lanes do. */
 export interface LanesSnapshot {
@@ -68,10 +73,20 @@ export function createLanes({ inspect, persisted, onCommand, onError }: LanesOpt
     reflectDrop: createActor(reflectDropLane, optionsFor("reflectDrop")),
     compaction: createActor(compactionLane, optionsFor("compaction")),
   };
+  /** What the lane that hears something just now takes */
+  let arrows: string[] = [];
   for (const lane of LANES) {
     // An actor without an error observer would throw into the host process.
     (actors[lane] as AnyActor).subscribe({ error: onError });
     actors[lane].on("*", onCommand);
+    actors[lane].system.inspect((message) => {
+      if (message.type !== "@xstate.microstep") return;
+      for (const { source, target } of message._transitions) {
+        // Without a target it stays where it is.
+        const to = target?.[0]?.path.join(".");
+        if (to !== undefined) arrows.push(`${source.path.join(".") || ANY_STATE}>${to}`);
+      }
+    });
     actors[lane].start();
   }
   /** What was true when each lane last heard that its input changed and stayed as it was. */
@@ -91,6 +106,7 @@ export function createLanes({ inspect, persisted, onCommand, onError }: LanesOpt
       if (known && known.lane === before && known.state === state && known.observer === observer) return;
       const input = INPUTS[lane](state, observer, at);
       const heard = as === "run.finished" ? { type: as, input, result: event } : { type: as, input };
+      arrows = [];
       actor.send(heard);
       const after = actor.getSnapshot();
       if (after === before) {
@@ -98,8 +114,14 @@ export function createLanes({ inspect, persisted, onCommand, onError }: LanesOpt
         return;
       }
       const { since } = snapshot;
-      const moved = pathOf(after.value) !== snapshot.states[lane];
-      snapshot = snapshotOf(actors, moved ? { ...since, [lane]: { seq: event.seq, at: event.at } } : since);
+      if (pathOf(after.value) === snapshot.states[lane]) {
+        snapshot = snapshotOf(actors, since);
+        return;
+      }
+      // One event may move a lane twice: by what it changes, then by itself.
+      const earlier = since[lane]?.seq === event.seq ? since[lane].arrows : [];
+      const moved: Since = { seq: event.seq, at: event.at, arrows: [...earlier, ...arrows] };
+      snapshot = snapshotOf(actors, { ...since, [lane]: moved });
     },
     persisted: () => ({
       observer: actors.observer.getPersistedSnapshot(),

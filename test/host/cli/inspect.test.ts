@@ -37,8 +37,8 @@ async function inspected<T>(args: readonly string[], look: (served: Inspected) =
 /** What a page at its end would ask for. */
 async function atTheEnd({ ask }: Inspected) {
   const overview = await ask<Overview>("overview");
-  const moment = await ask<EventDetail>(`moment?index=${overview.count - 1}`);
-  return { overview, moment };
+  const detail = await ask<EventDetail>(`event?index=${overview.count - 1}`);
+  return { overview, detail };
 }
 
 /** One line on stderr that says what is wrong, and exit code 2. */
@@ -61,30 +61,30 @@ describe("memory-lanes inspect", () => {
   it("shows a session under the settings of --set, and says so", async () => {
     const file = putSession();
     const plain = await inspected([file], atTheEnd);
-    expect(plain.moment.clocks.observer.threshold).toBe(10_000);
+    expect(plain.detail.clocks.observer.threshold).toBe(10_000);
     expect(plain.overview.notes[0]).toBe(
       "The events are derived from the session's entries; settings are the defaults.",
     );
     const args = [file, "--set", "observeAfterTokens=4000", "--set", "reflectAfterTokens=8000"];
-    const { overview, moment } = await inspected(args, atTheEnd);
-    expect(moment.clocks).toMatchObject({ observer: { threshold: 4000 }, reflectDrop: { threshold: 8000 } });
+    const { overview, detail } = await inspected(args, atTheEnd);
+    expect(detail.clocks).toMatchObject({ observer: { threshold: 4000 }, reflectDrop: { threshold: 8000 } });
     expect(overview.notes[0]).toBe(
       "The events are derived from the session's entries; settings are the defaults, but observeAfterTokens=4000, reflectAfterTokens=8000.",
     );
   });
 
   it("shows the branch of --leaf", async () => {
-    const { moment } = await inspected([putSession(), "--leaf", "e6"], atTheEnd);
-    expect(moment.ledger).toContainEqual({ name: "entries", value: "6" });
+    const { detail } = await inspected([putSession(), "--leaf", "e6"], atTheEnd);
+    expect(detail.ledger).toContainEqual({ name: "entries", value: "6" });
   });
 
   it("runs a recording under the settings of --set, and marks what is modelled", async () => {
     await inspected([RECORDING, "--set", "observeAfterTokens=4000"], async (served) => {
-      const { overview, moment } = await atTheEnd(served);
+      const { overview, detail } = await atTheEnd(served);
       expect(overview).toMatchObject({ source: { kind: "recording" }, hasMemory: false, complete: true });
       expect(overview.notes[0]).toBe("Under observeAfterTokens=4000; the other settings as recorded.");
       expect(overview.notes[1]).toMatch(/^~ is modelled: .* mean of 4 recorded observer runs/);
-      expect(moment.clocks.observer.threshold).toBe(4000);
+      expect(detail.clocks.observer.threshold).toBe(4000);
       const { rows } = await served.ask<EventPage>(ALL);
       expect(rows).toHaveLength(overview.count);
       const modelled = rows.filter((row) => row.modelled);

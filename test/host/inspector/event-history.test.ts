@@ -1,10 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createRangeColumn } from "../../../src/host/inspector/history/columns.ts";
+import { chartGraph, LANE_MACHINES } from "../../../scripts/chart-graph.ts";
 import { eventDetailAt } from "../../../src/host/inspector/history/event-detail.ts";
-import type { EventFilter } from "../../../src/host/inspector/history/event-list.ts";
+import { nextMove } from "../../../src/host/inspector/history/event-search.ts";
 import { timelineOf } from "../../../src/host/inspector/history/timeline.ts";
+import type { EventFilter } from "../../../src/host/inspector/history/viewer-data.ts";
 import { createEngine } from "../../../src/machines/engine.ts";
 import { parseRecordingLine } from "../../../src/machines/recording/recording-line.ts";
 import { createReplay } from "../../../src/machines/recording/replay.ts";
@@ -17,28 +18,28 @@ const SMALL = { observeAfterTokens: 2000, reflectAfterTokens: 5000, compactAfter
 describe("the history of a recording", () => {
   it("knows the state after every event as the replay had it", async () => {
     const file = writeLargeRecording(1500, { settings: SMALL });
-    const { eventHistory, store, list, close } = await readRecording(file);
+    const { history, close } = await readRecording(file);
     const replay = createReplay();
     const steps = readFileSync(file, "utf8")
       .trimEnd()
       .split("\n")
       .flatMap((text) => replay.take(parseRecordingLine(text)) ?? []);
-    expect(eventHistory.length).toBe(steps.length);
+    expect(history.steps.length).toBe(steps.length);
     for (const index of [0, 1, 511, 512, 513, 900, steps.length - 1]) {
       const step = steps[index];
-      const { session, workers } = eventHistory.stateAt(index);
+      const { session, workers } = history.stateAt(index);
       expect(session.ledger.counts).toEqual(step?.state.session.ledger.counts);
       expect(workers).toEqual(step?.state.workers);
-      const moment = eventDetailAt(eventHistory, store, list, index);
-      for (const lane of LANES) expect(moment.lanes[lane].state).toBe(step?.snapshot.states[lane]);
-      expect(moment.commands).toEqual(step?.commands);
+      const detail = eventDetailAt(history, index);
+      for (const lane of LANES) expect(detail.lanes[lane].state).toBe(step?.snapshot.states[lane]);
+      expect(detail.commands).toEqual(step?.commands);
     }
     close();
   });
 
   it("counts the arrows that the machines themselves say they took", async () => {
     const file = writeLargeRecording(3000, { settings: SMALL });
-    const { eventHistory, close } = await readRecording(file);
+    const { history, close } = await readRecording(file);
     const taken = new Map<string, number>();
     const engine = createEngine();
     engine.watch((message) => {
@@ -55,17 +56,21 @@ describe("the history of a recording", () => {
       if (line.type !== "header" && line.type !== "keyframe" && line.type !== "decision") engine.step(line);
     }
     const counted = LANES.flatMap((lane) =>
-      [...eventHistory.taken[lane]].map(([arrow, times]) => [`${lane} ${arrow}`, times] as const),
+      Object.entries(history.taken[lane]).map(([arrow, times]) => [`${lane} ${arrow}`, times] as const),
     );
     expect(new Map(counted.sort())).toEqual(new Map([...taken].sort()));
     expect(counted.length).toBeGreaterThan(6);
+    const drawn = LANES.flatMap((lane) =>
+      chartGraph(LANE_MACHINES[lane]).edges.map(({ id }) => `${lane} ${id}`),
+    );
+    expect(drawn).toEqual(expect.arrayContaining(counted.map(([arrow]) => arrow)));
     close();
   });
 
   it("thins the time line to its width and keeps every lane covered without a gap", async () => {
-    const { eventHistory, close } = await readRecording(writeLargeRecording(20_000, { settings: SMALL }));
+    const { history, close } = await readRecording(writeLargeRecording(20_000, { settings: SMALL }));
     for (const axis of ["event", "time"] as const) {
-      const { lanes, clocks, runs, from, to } = timelineOf(eventHistory, { axis, width: 300 });
+      const { lanes, clocks, runs, from, to } = timelineOf(history, { axis, width: 300 });
       expect(clocks.x.length).toBeLessThanOrEqual(602);
       expect(runs.length).toBeLessThanOrEqual(602);
       for (const lane of LANES) {
@@ -80,25 +85,23 @@ describe("the history of a recording", () => {
   });
 
   it("shows a failure however little room there is", async () => {
-    const { eventHistory, close } = await readRecording(
-      join(ROOT, "test/recordings/failing-observer.ndjson"),
-    );
-    const { lanes } = timelineOf(eventHistory, { axis: "event", width: 3 });
+    const { history, close } = await readRecording(join(ROOT, "test/recordings/failing-observer.ndjson"));
+    const { lanes } = timelineOf(history, { axis: "event", width: 3 });
     expect(lanes.observer.map(([, , state]) => state)).toContain("backingOff");
     await close();
   });
 
   it("keeps every peak and every reset of the clocks in what it thins", async () => {
-    const { eventHistory, close } = await readRecording(writeLargeRecording(20_000, { settings: SMALL }));
+    const { history, close } = await readRecording(writeLargeRecording(20_000, { settings: SMALL }));
     for (const axis of ["event", "time"] as const) {
       for (const view of [{}, axis === "event" ? { from: 3000, to: 15_000 } : {}]) {
-        const { clocks, from, to } = timelineOf(eventHistory, { axis, width: 200, ...view });
-        const inView = Array.from({ length: eventHistory.length }, (_, index) => index).filter((index) => {
-          const x = axis === "event" ? index : eventHistory.at.at(index);
+        const { clocks, from, to } = timelineOf(history, { axis, width: 200, ...view });
+        const inView = Array.from({ length: history.steps.length }, (_, index) => index).filter((index) => {
+          const x = axis === "event" ? index : (history.steps[index]?.at ?? 0);
           return x >= from && x <= to;
         });
         for (const lane of LANES) {
-          const values = inView.map((index) => eventHistory.clocks[lane].at(index));
+          const values = inView.map((index) => history.steps[index]?.clocks[lane].clock ?? 0);
           expect(Math.max(...clocks.values[lane])).toBe(Math.max(...values));
           expect(Math.min(...clocks.values[lane])).toBe(Math.min(...values));
         }
@@ -108,36 +111,17 @@ describe("the history of a recording", () => {
     await close();
   });
 
-  it("knows the extremes of any stretch of a column", () => {
-    const column = createRangeColumn("uint32");
-    const values = Array.from({ length: 9000 }, (_, row) => (row * 7919) % 10_007);
-    for (const value of values) column.push(value);
-    for (const [from, to] of [
-      [0, 9000],
-      [0, 64],
-      [1, 4097],
-      [63, 65],
-      [4095, 8193],
-      [5000, 5001],
-      [100, 8999],
-    ] as const) {
-      const stretch = values.slice(from, to);
-      expect(column.low(from, to)).toBe(Math.min(...stretch));
-      expect(column.high(from, to)).toBe(Math.max(...stretch));
-    }
-  });
-
   it("finds, pages and jumps", async () => {
-    const { eventHistory, list, close } = await readRecording(writeLargeRecording(5000, { settings: SMALL }));
+    const { history, search, close } = await readRecording(writeLargeRecording(5000, { settings: SMALL }));
     const found = async (filter: EventFilter, rows = 500) => {
       for (;;) {
-        const page = await list.page(filter, 0, rows);
-        if (page.searched === eventHistory.length) return page;
+        const page = await search.page(filter, 0, rows);
+        if (page.searched === history.steps.length) return page;
       }
     };
     const runs = { types: ["run.finished"], lanes: [], text: "" };
     const { matches, rows } = await found(runs, 5);
-    expect(matches).toBe(eventHistory.runs.filter(({ to }) => to !== null).length);
+    expect(matches).toBe(history.runs.filter(({ to }) => to !== null).length);
     expect(rows.map(({ type }) => type)).toEqual(Array.from({ length: 5 }, () => "run.finished"));
     const started = { types: [], lanes: [], text: "STARTRUN observer-3 " };
     const starts = (await found(started)).rows;
@@ -147,12 +131,12 @@ describe("the history of a recording", () => {
     const moved = await found({ types: [], lanes: ["compaction"], text: "" });
     let index = -1;
     for (const row of moved.rows.slice(0, 20)) {
-      index = list.jump("compaction", index, 1) ?? -1;
+      index = nextMove(history, "compaction", index, 1) ?? -1;
       // The first state counts as no change.
-      if (index === 0) index = list.jump("compaction", index, 1) ?? -1;
+      if (index === 0) index = nextMove(history, "compaction", index, 1) ?? -1;
       expect(index).toBe(row.index);
     }
-    expect(list.jump("compaction", eventHistory.length - 1, 1)).toBeNull();
+    expect(nextMove(history, "compaction", history.steps.length - 1, 1)).toBeNull();
     close();
   });
 });

@@ -81,7 +81,7 @@ describe("the inspect server, from outside", () => {
     ["a null Origin", { headers: { Origin: "null" } }],
     ["a request from another site", { headers: { "Sec-Fetch-Site": "cross-site" } }],
   ])("gives nothing to %s", async (_name, asked) => {
-    for (const path of ["/", "/data/overview", "/data/moment", "/stately"]) {
+    for (const path of ["/", "/data/overview", "/data/event", "/stately"]) {
       const query = !("path" in asked) ? `?token=${token}` : asked.path.slice(1);
       const answer = await ask({ ...asked, path: `${path}${query}` });
       expect(answer).toMatchObject({ status: 403, body: "" });
@@ -154,7 +154,7 @@ describe("the inspect server, from outside", () => {
   });
 
   it("answers a question that makes no sense with words, not with a crash", async () => {
-    expect(await ask({ path: `/data/moment?token=${token}&index=99999999` })).toMatchObject({ status: 400 });
+    expect(await ask({ path: `/data/event?token=${token}&index=99999999` })).toMatchObject({ status: 400 });
     expect(await ask({ path: `/data/events?token=${token}&from=x` })).toMatchObject({ status: 400 });
     expect(await ask()).toMatchObject({ status: 200 });
   });

@@ -1,52 +1,40 @@
-import { clocksByLane } from "../../../machines/lanes/inputs.ts";
 import type { LanesSnapshot } from "../../../machines/lanes/lanes.ts";
-import { whyLanes } from "../../../machines/recording/explain.ts";
+import { whyLane } from "../../../machines/recording/explain.ts";
 import { idAt } from "../../../reducers/branch.ts";
 import type { EngineState } from "../../../reducers/engine/engine-state.ts";
 import type { EngineEvent } from "../../../reducers/engine/events.ts";
 import { LANES, WORKERS } from "../../../reducers/engine/lane-names.ts";
 import { clocksOfSession } from "../../../reducers/session.ts";
 import { poolTarget } from "../../../reducers/settings.ts";
-import { LANE_LABELS, resultWords, duration as seconds, grouped as tokens } from "../../../reducers/words.ts";
-import type { EventHistory, EventStore } from "./event-history.ts";
-import type { EventList } from "./event-list.ts";
+import { countOf, dollars, duration, grouped, LANE_LABELS, resultWords } from "../../../reducers/words.ts";
+import { type EventHistory, lastAtMost, perLane } from "./event-history.ts";
+import { rowAt } from "./event-search.ts";
 import type { Change, EventDetail } from "./viewer-data.ts";
 
 /** Everything about one event: first what it changed, then why each lane stands where it stands. */
-export function eventDetailAt(
-  eventHistory: EventHistory,
-  store: EventStore,
-  list: EventList,
-  index: number,
-): EventDetail {
-  const [event] = store.read(index, index + 1);
-  const snapshot = eventHistory.standings.at(index);
-  if (!event || !snapshot) throw new Error(`there is no event at ${index}`);
-  const { before, after: state } = eventHistory.statesAround(index);
-  const at = eventHistory.at.at(index);
-  const decided = eventHistory.decisions.get(index);
-  const reasons = whyLanes(state, snapshot, at);
+export function eventDetailAt(history: EventHistory, index: number): EventDetail {
+  const { steps, moves } = history;
+  const step = steps[index];
+  if (!step) throw new Error(`there is no event at ${index}`);
+  const { event, at, snapshot, transitions, commands, clocks } = step;
+  const state = history.stateAt(index);
+  const before = factsOf(history.stateAt(index - 1), steps[index - 1]?.snapshot);
   return {
-    row: list.row(index),
-    changes: changesBetween(factsOf(before, eventHistory.standings.at(index - 1)), factsOf(state, snapshot)),
-    lanes: Object.fromEntries(
-      LANES.map((lane) => {
-        const taken = eventHistory.lastTaken[lane];
-        const arrows = taken.at(index) ?? [];
-        return [
-          lane,
-          {
-            state: snapshot.states[lane],
-            why: reasons[lane],
-            moved: decided?.transitions.find((transition) => transition.lane === lane) ?? null,
-            arrows: [...arrows],
-            arrowsAt: arrows.length === 0 ? null : (taken.sinceOf(index) ?? null),
-          },
-        ];
-      }),
-    ) as EventDetail["lanes"],
-    clocks: clocksByLane(state),
-    commands: decided ? [...decided.commands] : [],
+    row: rowAt(steps, index),
+    changes: changesBetween(before, factsOf(state, snapshot)),
+    lanes: perLane((lane) => {
+      const came = moves[lane][lastAtMost(moves[lane], (move) => move.index, index)];
+      const arrows = [...(came?.arrows ?? [])];
+      return {
+        state: snapshot.states[lane],
+        why: whyLane(lane, { state, snapshot, at }),
+        moved: transitions.find((transition) => transition.lane === lane) ?? null,
+        arrows,
+        arrowsAt: came && arrows.length > 0 ? came.index : null,
+      };
+    }),
+    clocks,
+    commands,
     result: resultOf(event),
     ledger: ledgerRows(state),
     spend: WORKERS.map((worker) => {
@@ -116,7 +104,7 @@ function changesBetween(before: Facts, after: Facts): Change[] {
 
 function shown(value: Facts[string]): string {
   if (value === null) return "–";
-  return typeof value === "number" && Math.abs(value) < 1e12 ? tokens(value) : String(value);
+  return typeof value === "number" && Math.abs(value) < 1e12 ? grouped(value) : String(value);
 }
 
 function plain(value: unknown): Facts[string] {
@@ -142,12 +130,12 @@ function resultOf(event: EngineEvent): EventDetail["result"] {
   return [
     { name: event.worker, value: resultWords(event) },
     { name: "run", value: event.runId },
-    { name: "took", value: `${seconds(durationMs)}, ${requests} ${requests === 1 ? "request" : "requests"}` },
-    { name: "read", value: `${tokens(sourceTokens)} source tokens` },
-    { name: "rejected", value: tokens(rejected) },
-    { name: "tokens in", value: tokens(usage.input + usage.cacheRead + usage.cacheWrite) },
-    { name: "tokens out", value: tokens(usage.output) },
-    { name: "cost", value: `$${usage.cost.toFixed(4)}` },
+    { name: "took", value: `${duration(durationMs)}, ${countOf(requests, "request")}` },
+    { name: "read", value: `${grouped(sourceTokens)} source tokens` },
+    { name: "rejected", value: grouped(rejected) },
+    { name: "tokens in", value: grouped(usage.input + usage.cacheRead + usage.cacheWrite) },
+    { name: "tokens out", value: grouped(usage.output) },
+    { name: "cost", value: dollars(usage.cost) },
   ];
 }
 
@@ -155,15 +143,15 @@ function ledgerRows({ session, settings }: EngineState): EventDetail["ledger"] {
   const { counts, activeTokens, reflectionTokens, compactions, ignored, latestFolded } = session.ledger;
   const leftOut = Object.entries(ignored).filter(([, count]) => count > 0);
   return [
-    { name: "active observations", value: tokens(counts.active) },
-    { name: "dropped", value: tokens(counts.dropped) },
-    { name: "reflections", value: tokens(counts.reflections) },
-    { name: "pool", value: `${tokens(activeTokens)} tokens` },
-    { name: "pool target", value: tokens(poolTarget(settings)) },
-    { name: "full fold at", value: tokens(settings.observationsPoolMaxTokens) },
-    { name: "reflection tokens", value: tokens(reflectionTokens) },
-    { name: "compactions", value: `${tokens(compactions)}${latestFolded ? "" : ", none of ours"}` },
-    { name: "entries", value: tokens(session.branch.length) },
+    { name: "active observations", value: grouped(counts.active) },
+    { name: "dropped", value: grouped(counts.dropped) },
+    { name: "reflections", value: grouped(counts.reflections) },
+    { name: "pool", value: `${grouped(activeTokens)} tokens` },
+    { name: "pool target", value: grouped(poolTarget(settings)) },
+    { name: "full fold at", value: grouped(settings.observationsPoolMaxTokens) },
+    { name: "reflection tokens", value: grouped(reflectionTokens) },
+    { name: "compactions", value: `${grouped(compactions)}${latestFolded ? "" : ", none of ours"}` },
+    { name: "entries", value: grouped(session.branch.length) },
     {
       name: "ignored",
       value:

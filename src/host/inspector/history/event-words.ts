@@ -1,37 +1,21 @@
 import type { Decided } from "../../../machines/recording/verify.ts";
 import type { EngineEvent } from "../../../reducers/engine/events.ts";
 import type { EntryFact } from "../../../reducers/entries/entry-fact.ts";
-import { countOf, LANE_LABELS, resultWords, grouped as tokens } from "../../../reducers/words.ts";
-
-export const EVENT_TYPES = [
-  "session.opened",
-  "session.closed",
-  "branch.extended",
-  "branch.replaced",
-  "model.selected",
-  "agent.started",
-  "turn.ended",
-  "agent.settled",
-  "run.demanded",
-  "run.finished",
-  "compaction.started",
-  "compaction.finished",
-  "compaction.failed",
-] as const satisfies EngineEvent["type"][];
+import { countOf, grouped, LANE_LABELS, resultWords } from "../../../reducers/words.ts";
 
 /** What an event says, in one line. */
 export function eventWords(event: EngineEvent): string {
   switch (event.type) {
     case "session.opened":
-      return `${event.reason}: ${countOf(event.branch.length, "entry").replace("entrys", "entries")}`;
+      return `${event.reason}: ${countOf(event.branch.length, "entry", "entries")}`;
     case "session.closed":
       return event.reason;
     case "branch.extended":
       return entriesWords(event.entries);
     case "branch.replaced":
-      return `another branch, ${tokens(event.branch.length)} entries`;
+      return `another branch, ${countOf(event.branch.length, "entry", "entries")}`;
     case "model.selected":
-      return event.contextWindow === undefined ? "" : `window ${tokens(event.contextWindow)}`;
+      return event.contextWindow === undefined ? "" : `window ${grouped(event.contextWindow)}`;
     case "agent.started":
     case "turn.ended":
       return "";
@@ -61,9 +45,9 @@ function entriesWords(entries: readonly EntryFact[]): string {
 function entryWords({ kind, tokens: count, ledger, compaction }: EntryFact): string {
   if (ledger?.type === "observations") return countOf(ledger.records.length, "observation");
   if (ledger?.type === "reflections") return countOf(ledger.records.length, "reflection");
-  if (ledger?.type === "drops") return `${countOf(ledger.observationIds.length, "drop")}`;
+  if (ledger?.type === "drops") return countOf(ledger.observationIds.length, "drop");
   if (compaction) return compaction.folded ? `fold${compaction.fullFold ? " (full)" : ""}` : "compaction";
-  return count > 0 ? `${kind} ${tokens(count)}` : kind;
+  return count > 0 ? `${kind} ${grouped(count)}` : kind;
 }
 
 /** What the lanes made of an event, in one line. */

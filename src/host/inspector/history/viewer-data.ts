@@ -35,24 +35,49 @@ export interface Timeline {
   /** Each lane's states as `[from, to, state]` in units of the axis */
   lanes: Record<LaneName, [number, number, string][]>;
   runs: TimelineRun[];
-  compactions: { x: number; index: number; result: string; count: number }[];
+  compactions: (CompactionMark & Drawn & { x: number })[];
   /** Thinned to what the width can show */
   clocks: { x: number[]; values: Record<LaneName, number[]>; thresholds: Record<LaneName, number[]> };
 }
 
-export interface TimelineRun {
+/** One worker run. */
+export interface RunMark {
   lane: LaneName;
   worker: string;
   runId: string;
-  x0: number;
-  x1: number;
+  /** The index of the event that started it */
   from: number;
+  /** The index of its result; null while it runs */
   to: number | null;
   outcome: string | null;
   records: number;
   durationMs: number | null;
+}
+
+export interface CompactionMark {
+  index: number;
+  result: "folded" | "not ours" | "failed";
+}
+
+/** The marks of one kind that are drawn as one. */
+interface Drawn {
   /** More than 1 where several were too close to be told apart */
   count: number;
+}
+
+export interface TimelineRun extends RunMark, Drawn {
+  x0: number;
+  x1: number;
+}
+
+/** Which events to show. */
+export interface EventFilter {
+  /** Types to show; all when empty */
+  types: readonly string[];
+  /** Only events that moved one of these lanes, when there are any */
+  lanes: readonly LaneName[];
+  /** Words that the event or what it did must contain, whatever their case */
+  text: string;
 }
 
 export interface EventRow {

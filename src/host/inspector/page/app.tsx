@@ -1,8 +1,8 @@
-import { clockTime, day } from "./format.ts";
+import { dateOf, grouped, timeOfDay } from "../../../reducers/words.ts";
 import { toggleTheme } from "./keys.ts";
 import { ChartsPanel } from "./panels/charts.tsx";
 import { ClocksPlot } from "./panels/clocks.tsx";
-import { MomentPanel } from "./panels/event-detail.tsx";
+import { EventDetailPanel } from "./panels/event-detail.tsx";
 import { EventsPanel } from "./panels/events.tsx";
 import { Help } from "./panels/help.tsx";
 import { MemoryPanel } from "./panels/memory.tsx";
@@ -40,7 +40,7 @@ export function App() {
         <EventsPanel />
         <section class="panel" aria-label="Selected event" aria-busy={isBusy.value}>
           <Tabs />
-          {panel.value === "moment" && <MomentPanel />}
+          {panel.value === "event" && <EventDetailPanel />}
           {panel.value === "charts" && <ChartsPanel />}
           {panel.value === "memory" && <MemoryPanel />}
         </section>
@@ -61,9 +61,9 @@ function Header() {
         {source.kind} · {source.name}
       </span>
       <span class="muted">
-        {count.value.toLocaleString("en-US")} events, {day(firstAt)} {clockTime(firstAt)} to{" "}
-        {day(lastAt) === day(firstAt) ? "" : `${day(lastAt)} `}
-        {clockTime(lastAt)}
+        {grouped(count.value)} events, {dateOf(firstAt)} {timeOfDay(firstAt)} to{" "}
+        {dateOf(lastAt) === dateOf(firstAt) ? "" : `${dateOf(lastAt)} `}
+        {timeOfDay(lastAt)}
       </span>
       {notes.length > 0 && (
         <>
@@ -122,7 +122,7 @@ function FollowButton({ isLive }: { isLive: boolean }) {
 }
 
 const TABS: { name: Panel; label: string; key: string }[] = [
-  { name: "moment", label: "Moment", key: "m" },
+  { name: "event", label: "Event", key: "e" },
   { name: "charts", label: "Charts", key: "c" },
   { name: "memory", label: "Memory", key: "y" },
 ];

@@ -32,7 +32,7 @@ export const KEYS: { keys: string; words: string }[] = [
   { keys: "f", words: "go to the newest event and follow" },
   { keys: "/", words: "search the events" },
   { keys: "PgUp PgDn", words: "scroll what is known of the event" },
-  { keys: "m c y", words: "moment, charts, memory" },
+  { keys: "e c y", words: "the event, charts, memory" },
   { keys: "z x a", words: "zoom in, out, show all" },
   { keys: "[ ]", words: "move the time line" },
   { keys: "t", words: "event axis, time axis" },
@@ -40,7 +40,7 @@ export const KEYS: { keys: string; words: string }[] = [
   { keys: "?", words: "this help" },
 ];
 
-const PANELS: Record<string, Panel> = { m: "moment", c: "charts", y: "memory" };
+const PANELS: Record<string, Panel> = { e: "event", c: "charts", y: "memory" };
 
 export function onKey(event: KeyboardEvent): void {
   const { target } = event;

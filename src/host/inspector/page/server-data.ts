@@ -2,6 +2,7 @@ import type { LaneName } from "../../../reducers/engine/lane-names.ts";
 import type {
   Axis,
   EventDetail,
+  EventFilter,
   EventPage,
   EventPosition,
   Memory,
@@ -11,13 +12,6 @@ import type {
 } from "../history/viewer-data.ts";
 
 const token = new URLSearchParams(location.search).get("token") ?? "";
-
-/** What the event list shows. */
-export interface Filter {
-  types: readonly string[];
-  lanes: readonly LaneName[];
-  text: string;
-}
 
 /** Whoever served this page has gone: asking would only fill the console with errors. */
 let gone = false;
@@ -35,7 +29,7 @@ async function ask<T>(path: string, query: Query = {}): Promise<T> {
   return response.json();
 }
 
-function filterQuery({ types, lanes, text }: Filter): Query {
+function filterQuery({ types, lanes, text }: EventFilter): Query {
   return {
     types: types.length > 0 ? types.join(",") : undefined,
     lanes: lanes.length > 0 ? lanes.join(",") : undefined,
@@ -44,7 +38,7 @@ function filterQuery({ types, lanes, text }: Filter): Query {
 }
 
 export const askOverview = () => ask<Overview>("overview");
-export const askMoment = (index: number) => ask<EventDetail>("moment", { index });
+export const askEventDetail = (index: number) => ask<EventDetail>("event", { index });
 export const askMemory = (index: number) => ask<Memory | null>("memory", { index });
 
 export function askTimeline(
@@ -55,13 +49,13 @@ export function askTimeline(
   return ask("timeline", { axis, from: window?.[0], to: window?.[1], width });
 }
 
-export function askEvents(filter: Filter, from: number, count: number): Promise<EventPage> {
+export function askEvents(filter: EventFilter, from: number, count: number): Promise<EventPage> {
   return ask("events", { ...filterQuery(filter), from, count });
 }
 
 /** A long list is searched piece by piece; this waits for it as long as somebody wants to know. */
 export async function askPosition(
-  filter: Filter,
+  filter: EventFilter,
   index: number,
   isWanted: () => boolean = () => true,
 ): Promise<number | null> {
@@ -87,7 +81,7 @@ export async function askIndexAt(time: number): Promise<number> {
 }
 
 /** Follows the source. Calls back on every progress, and with null when who tells of it has gone. */
-export function followGrowth(listener: (progress: Progress | null) => void): void {
+export function followSource(listener: (progress: Progress | null) => void): void {
   const socket = new WebSocket(`ws://${location.host}/live?token=${encodeURIComponent(token)}`);
   socket.onmessage = ({ data }) => listener(JSON.parse(data));
   socket.onclose = () => {

@@ -1,41 +1,44 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 import type { LaneName } from "../../../reducers/engine/lane-names.ts";
-import type { Axis, EventDetail, EventRow, Memory, Overview, Timeline } from "../history/viewer-data.ts";
+import { LANE_LABELS } from "../../../reducers/words.ts";
+import type {
+  Axis,
+  EventDetail,
+  EventFilter,
+  EventRow,
+  Memory,
+  Overview,
+  Timeline,
+} from "../history/viewer-data.ts";
 import {
+  askEventDetail,
   askEvents,
   askIndexAt,
   askJump,
   askMemory,
-  askMoment,
   askOverview,
   askPosition,
   askTimeline,
-  type Filter,
-  followGrowth,
+  followSource,
 } from "./server-data.ts";
 
-export const LANES = ["observer", "reflectDrop", "compaction"] as const satisfies LaneName[];
-export const LANE_LABELS: Record<LaneName, string> = {
-  observer: "observer",
-  reflectDrop: "reflect/drop",
-  compaction: "compaction",
-};
+export const LANES = Object.keys(LANE_LABELS) as LaneName[];
 
-export type Panel = "moment" | "charts" | "memory";
+export type Panel = "event" | "charts" | "memory";
 
 export const overview = signal<Overview | null>(null);
 export const failure = signal<string | null>(null);
 /** The selected event, by index */
 export const selected = signal(0);
-export const moment = signal<EventDetail | null>(null);
+export const detail = signal<EventDetail | null>(null);
 export const memory = signal<Memory | null>(null);
 export const axis = signal<Axis>("event");
 /** What the time line shows, in units of the axis; the whole when null */
 export const view = signal<readonly [number, number] | null>(null);
 export const timeline = signal<Timeline | null>(null);
 export const timelineWidth = signal(900);
-export const filter = signal<Filter>({ types: [], lanes: [], text: "" });
-export const panel = signal<Panel>("moment");
+export const filter = signal<EventFilter>({ types: [], lanes: [], text: "" });
+export const panel = signal<Panel>("event");
 export const helpShown = signal(false);
 /** Go to the newest event whenever there is one */
 export const following = signal(false);
@@ -50,7 +53,7 @@ export const count = computed(() => overview.value?.count ?? 0);
 export const grows = computed(() => overview.value?.complete === false);
 
 /** What is shown of the selected event is still that of another one */
-export const isBusy = computed(() => moment.value?.row.index !== selected.value);
+export const isBusy = computed(() => detail.value?.row.index !== selected.value);
 
 export function fail(error: unknown): void {
   failure.value = error instanceof Error ? error.message : String(error);
@@ -82,8 +85,8 @@ function latestOnly<A extends unknown[], T>(ask: (...args: A) => Promise<T>, tak
   };
 }
 
-const loadMoment = latestOnly(askMoment, (answer) => {
-  moment.value = answer;
+const loadDetail = latestOnly(askEventDetail, (answer) => {
+  detail.value = answer;
 });
 const loadMemory = latestOnly(askMemory, (answer) => {
   memory.value = answer;
@@ -113,7 +116,7 @@ export function step(direction: 1 | -1, by = 1): void {
   else stepAmong(filter.value, direction, by).catch(fail);
 }
 
-async function stepAmong(wanted: Filter, direction: 1 | -1, by: number): Promise<void> {
+async function stepAmong(wanted: EventFilter, direction: 1 | -1, by: number): Promise<void> {
   const position = await askPosition(wanted, selected.value, () => wanted === filter.peek());
   if (position === null) return;
   const row = await nthMatch(wanted, Math.max(0, position + direction * by));
@@ -121,7 +124,7 @@ async function stepAmong(wanted: Filter, direction: 1 | -1, by: number): Promise
 }
 
 /** The match at a position, or the last one, as soon as it has been found. */
-async function nthMatch(wanted: Filter, position: number): Promise<EventRow | undefined> {
+async function nthMatch(wanted: EventFilter, position: number): Promise<EventRow | undefined> {
   for (;;) {
     const { rows, matches, searched } = await askEvents(wanted, position, 1);
     if (rows.length > 0) return rows[0];
@@ -202,7 +205,7 @@ function wholeOf(): [number, number] {
 
 /** Where the selected event is on the time line. */
 export const selectedX = computed(() =>
-  axis.value === "event" ? selected.value : (moment.value?.row.at ?? overview.value?.firstAt ?? 0),
+  axis.value === "event" ? selected.value : (detail.value?.row.at ?? overview.value?.firstAt ?? 0),
 );
 
 /** Loads everything and keeps it loaded as the selection, the view and the source change. */
@@ -217,7 +220,7 @@ export async function start(): Promise<void> {
   select(Number.isInteger(fromAddress) ? fromAddress : count.value - 1);
   if (grows.value) {
     connected.value = true;
-    followGrowth((progress) => {
+    followSource((progress) => {
       if (!progress) {
         connected.value = false;
         return;
@@ -229,7 +232,7 @@ export async function start(): Promise<void> {
     });
   }
   effect(() => {
-    if (count.value > 0) loadMoment(selected.value);
+    if (count.value > 0) loadDetail(selected.value);
   });
   effect(() => {
     if (panel.value === "memory" && overview.value?.hasMemory && count.value > 0) loadMemory(selected.value);

@@ -1,36 +1,37 @@
 import { LANES, type LaneName } from "../../../reducers/engine/lane-names.ts";
 import { memoryView } from "../../pi/ui/memory-view.ts";
-import { lastAtMost } from "../history/columns.ts";
+import { type EventSource, progressOf } from "../event-sources/event-source.ts";
 import { eventDetailAt } from "../history/event-detail.ts";
-import type { EventFilter } from "../history/event-list.ts";
+import { lastAtMost } from "../history/event-history.ts";
+import { nextMove } from "../history/event-search.ts";
 import { timelineOf } from "../history/timeline.ts";
-import type { Memory, Overview, Progress } from "../history/viewer-data.ts";
-import type { InspectSource } from "../sources/inspect-source.ts";
+import type { EventFilter, Memory, Overview } from "../history/viewer-data.ts";
 
 /** What the page asks for, by path; undefined for a path that there is not. Throws for a question that makes no sense. */
-export async function answerData(source: InspectSource, { pathname, searchParams }: URL): Promise<unknown> {
-  const { eventHistory, store, list } = source;
+export async function answerData(source: EventSource, { pathname, searchParams }: URL): Promise<unknown> {
+  const { history, search } = source;
   switch (pathname) {
     case "/data/overview":
       return overviewOf(source);
     case "/data/timeline":
-      return timelineOf(eventHistory, {
+      return timelineOf(history, {
         axis: searchParams.get("axis") === "time" ? "time" : "event",
         from: optionalNumber(searchParams, "from"),
         to: optionalNumber(searchParams, "to"),
         width: Math.min(4000, Math.max(50, optionalNumber(searchParams, "width") ?? 1000)),
       });
     case "/data/events":
-      return list.page(
+      return search.page(
         filterOf(searchParams),
         optionalNumber(searchParams, "from") ?? 0,
         optionalNumber(searchParams, "count") ?? 100,
       );
     case "/data/position":
-      return list.positionOf(filterOf(searchParams), indexOf(source, searchParams));
+      return search.positionOf(filterOf(searchParams), indexOf(source, searchParams));
     case "/data/jump":
       return {
-        index: list.jump(
+        index: nextMove(
+          history,
           laneOf(searchParams.get("lane")),
           indexOf(source, searchParams),
           searchParams.get("direction") === "back" ? -1 : 1,
@@ -38,8 +39,8 @@ export async function answerData(source: InspectSource, { pathname, searchParams
       };
     case "/data/at":
       return { index: indexAtTime(source, optionalNumber(searchParams, "time") ?? 0) };
-    case "/data/moment":
-      return eventDetailAt(eventHistory, store, list, indexOf(source, searchParams));
+    case "/data/event":
+      return eventDetailAt(history, indexOf(source, searchParams));
     case "/data/memory":
       return memoryAt(source, indexOf(source, searchParams));
     default:
@@ -47,41 +48,27 @@ export async function answerData(source: InspectSource, { pathname, searchParams
   }
 }
 
-export function overviewOf(source: InspectSource): Overview {
-  const { kind, name, eventHistory, lookup } = source;
+function overviewOf(source: EventSource): Overview {
+  const { kind, name, history, lookup } = source;
   return {
     source: { kind, name },
-    firstAt: eventHistory.at.at(0),
+    firstAt: history.steps[0]?.at ?? 0,
     hasMemory: lookup !== undefined,
     ...progressOf(source),
   };
 }
 
-export function progressOf({ eventHistory, complete, reading, notes }: InspectSource): Progress {
-  const { length, at, taken } = eventHistory;
-  return {
-    complete,
-    reading,
-    notes: [...notes],
-    count: length,
-    lastAt: at.at(Math.max(0, length - 1)),
-    taken: Object.fromEntries(
-      LANES.map((lane) => [lane, Object.fromEntries(taken[lane])]),
-    ) as Progress["taken"],
-  };
-}
-
 /** The last event at or before a time. */
-function indexAtTime({ eventHistory }: InspectSource, time: number): number {
+function indexAtTime({ history }: EventSource, time: number): number {
   return Math.max(
     0,
-    lastAtMost(eventHistory.length, (index) => eventHistory.at.at(index), time),
+    lastAtMost(history.steps, ({ at }) => at, time),
   );
 }
 
-function memoryAt({ eventHistory, lookup }: InspectSource, index: number): Memory | null {
+function memoryAt({ history, lookup }: EventSource, index: number): Memory | null {
   if (!lookup) return null;
-  const { session } = eventHistory.stateAt(index);
+  const { session } = history.stateAt(index);
   return { visible: memoryView(session, lookup, "visible"), full: memoryView(session, lookup, "full") };
 }
 
@@ -103,10 +90,10 @@ function laneOf(value: string | null): LaneName | null {
   return LANES.find((lane) => lane === value) ?? null;
 }
 
-function indexOf({ eventHistory }: InspectSource, params: URLSearchParams): number {
+function indexOf({ history }: EventSource, params: URLSearchParams): number {
   const index = optionalNumber(params, "index");
-  if (index === undefined || !Number.isInteger(index) || index < 0 || index >= eventHistory.length) {
-    throw new Error(`index must be from 0 to ${eventHistory.length - 1}`);
+  if (index === undefined || !Number.isInteger(index) || index < 0 || index >= history.steps.length) {
+    throw new Error(`index must be from 0 to ${history.steps.length - 1}`);
   }
   return index;
 }

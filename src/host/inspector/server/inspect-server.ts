@@ -3,14 +3,14 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { messageOf } from "../../../reducers/message-of.ts";
-import type { InspectSource } from "../sources/inspect-source.ts";
+import { type EventSource, progress$ } from "../event-sources/event-source.ts";
 import { answerData } from "./data-answers.ts";
-import { createGatekeeper } from "./gatekeeper.ts";
+import { createRequestGuard } from "./request-guard.ts";
 import { statelyPage } from "./stately-page.ts";
 import type { ViewerFiles } from "./viewer-files.ts";
 
 export interface InspectServerOptions {
-  source: InspectSource;
+  source: EventSource;
   viewer: ViewerFiles;
   /** A free one when missing */
   port?: number | undefined;
@@ -41,20 +41,18 @@ export async function startInspectServer({
   port = 0,
 }: InspectServerOptions): Promise<InspectServer> {
   let listeningOn = port;
-  const gatekeeper = createGatekeeper(() => listeningOn);
+  const guard = createRequestGuard(() => listeningOn);
   const sockets = new WebSocketServer({ noServer: true, maxPayload: 1024 });
   const server = createServer((request, response) => void respond(request, response));
   server.on("upgrade", (request, connection, head) => upgrade(request, connection, head));
 
   async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = urlOf(request);
-    const refusal = url ? gatekeeper.refusal(request, url) : NOT_FOUND;
+    const refusal = url ? guard.refusal(request, url) : NOT_FOUND;
     if (!url || refusal !== undefined) return refuse(response, refusal ?? NOT_FOUND);
     try {
       const file =
-        url.pathname === "/stately"
-          ? statelyPage(gatekeeper.token)
-          : viewer.file(url.pathname, gatekeeper.token);
+        url.pathname === "/stately" ? statelyPage(guard.token) : viewer.file(url.pathname, guard.token);
       if (file) return send(response, file.type, file.body, file.policy);
       const answer = await answerData(source, url);
       if (answer === undefined) return refuse(response, NOT_FOUND);
@@ -68,7 +66,7 @@ export async function startInspectServer({
   function upgrade(request: IncomingMessage, connection: Duplex, head: Buffer): void {
     connection.on("error", () => connection.destroy());
     const url = urlOf(request);
-    const feed = url && gatekeeper.refusal(request, url) === undefined ? FEEDS[url.pathname] : undefined;
+    const feed = url && guard.refusal(request, url) === undefined ? FEEDS[url.pathname] : undefined;
     if (!feed) {
       connection.end("HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
       return;
@@ -88,7 +86,7 @@ export async function startInspectServer({
   });
   listeningOn = (server.address() as AddressInfo).port;
   const address = `${LOOPBACK}:${listeningOn}`;
-  const query = `?token=${gatekeeper.token}`;
+  const query = `?token=${guard.token}`;
   return {
     page: `http://${address}/${query}`,
     socket: `ws://${address}/inspect${query}`,
@@ -102,11 +100,14 @@ export async function startInspectServer({
   };
 }
 
-type Feed = (source: InspectSource, socket: WebSocket) => () => void;
+type Feed = (source: EventSource, socket: WebSocket) => () => void;
 
 const FEEDS: Readonly<Record<string, Feed>> = {
   "/inspect": (source, socket) => source.streamMessages(writerOf(socket)),
-  "/live": (source, socket) => source.onProgress((progress) => socket.send(JSON.stringify(progress))),
+  "/live": (source, socket) => {
+    const told = progress$(source).subscribe((progress) => socket.send(JSON.stringify(progress)));
+    return () => told.unsubscribe();
+  },
 };
 
 /** More than this waiting means that the receiver is slower than the source. */

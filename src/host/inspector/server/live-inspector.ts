@@ -1,7 +1,7 @@
 import type { Observable } from "rxjs";
 import type { Engine, Step } from "../../../machines/engine.ts";
 import type { EntryLookup } from "../../../reducers/entries/entry.ts";
-import { openLiveSource } from "../sources/live-source.ts";
+import { openLiveSource } from "../event-sources/live-source.ts";
 import { type InspectServer, startInspectServer } from "./inspect-server.ts";
 import { loadViewer } from "./viewer-files.ts";
 

@@ -59,7 +59,7 @@ describe.skipIf(!HAS_CHROMIUM)(
       await page.getByRole("button", { name: "entries", pressed: false }).waitFor();
       // Who clicked something still plays with Space.
       await page.getByRole("button", { name: "Charts" }).click();
-      await page.getByRole("button", { name: "Moment" }).click();
+      await page.getByRole("button", { name: "Event", exact: true }).click();
       await page.keyboard.press("Home");
       await page.keyboard.press(" ");
       await page.getByRole("button", { name: "Pause" }).waitFor();
@@ -102,9 +102,9 @@ describe.skipIf(!HAS_CHROMIUM)(
     it("scrolls what is known of an event by the keyboard", async () => {
       await page.setViewportSize({ width: 1280, height: 480 });
       await page.keyboard.press("PageDown");
-      await page.waitForFunction(() => (document.querySelector(".moment")?.scrollTop ?? 0) > 20);
+      await page.waitForFunction(() => (document.querySelector(".detail")?.scrollTop ?? 0) > 20);
       await page.keyboard.press("PageUp");
-      await page.waitForFunction(() => document.querySelector(".moment")?.scrollTop === 0);
+      await page.waitForFunction(() => document.querySelector(".detail")?.scrollTop === 0);
     });
 
     it.each([
@@ -122,7 +122,7 @@ describe.skipIf(!HAS_CHROMIUM)(
         expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(width);
       }
       expect((await page.locator(".scroller").boundingBox())?.height).toBeGreaterThan(100);
-      expect((await page.locator(".moment").boundingBox())?.height).toBeGreaterThan(100);
+      expect((await page.locator(".detail").boundingBox())?.height).toBeGreaterThan(100);
     });
 
     it("complains of nothing", () => expect(complaints).toEqual([]));

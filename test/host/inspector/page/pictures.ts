@@ -1,4 +1,4 @@
-// Makes the pictures in docs/images from a real session of Pi: node test/viewer/pictures.ts
+// Makes the pictures in docs/images from a real session of Pi: node test/host/inspector/page/pictures.ts
 import { mkdirSync, mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -9,9 +9,9 @@ import { DEMO_SCRIPT } from "../../../../demo/conversation/demo-script.ts";
 import { DEMO_MEMORY, runDemo } from "../../../../demo/demo-run.ts";
 import { startScriptedModel } from "../../../../demo/model/scripted-model.ts";
 import { createIo } from "../../../../src/host/cli/io.ts";
+import { openFileSource } from "../../../../src/host/inspector/event-sources/file-source.ts";
 import { startInspectServer } from "../../../../src/host/inspector/server/inspect-server.ts";
 import { loadViewer } from "../../../../src/host/inspector/server/viewer-files.ts";
-import { openFileSource } from "../../../../src/host/inspector/sources/open-file.ts";
 import { openTerminal } from "../../../pi/terminal.ts";
 import { openChromium, openPage } from "./browser.ts";
 import { terminalHtml } from "./terminal-html.ts";

@@ -100,7 +100,7 @@ describe.skipIf(!HAS_CHROMIUM)("the viewer in a real browser", { timeout: 90_000
       await page.locator("h1").click();
       await page.keyboard.press("ArrowRight");
       await page.locator(".event-line code", { hasText: "run.finished" }).waitFor();
-      expect(await page.locator(".moment").textContent()).toMatch(/tokens in/);
+      expect(await page.locator(".detail").textContent()).toMatch(/tokens in/);
       await page.getByRole("button", { name: "runs", exact: true }).click();
 
       await page.keyboard.press("/");
@@ -158,7 +158,7 @@ describe.skipIf(!HAS_CHROMIUM)("the viewer in a real browser", { timeout: 90_000
       expect(await page.locator(".node.active").count()).toBeGreaterThanOrEqual(3);
       expect(await page.locator(".edge.never").count()).toBeGreaterThan(3);
       expect(await page.locator(".edge-count").count()).toBeGreaterThan(5);
-      await page.keyboard.press("m");
+      await page.keyboard.press("e");
     });
 
     it("zooms, moves, and shows time instead of events", async () => {

@@ -1,8 +1,9 @@
 import { signal } from "@preact/signals";
 import type { LaneName } from "../../../../reducers/engine/lane-names.ts";
+import { compact, LANE_LABELS } from "../../../../reducers/words.ts";
 import type { LaidOutChart } from "../../history/viewer-data.ts";
-import { short, stateClass } from "../format.ts";
-import { LANE_LABELS, LANES, moment, overview, selected } from "../store.ts";
+import { stateStyle } from "../state-style.ts";
+import { detail, LANES, overview, selected } from "../store.ts";
 
 /** Put in by the build, which lays the charts out. */
 declare const LAID_OUT_CHARTS: Record<LaneName, LaidOutChart>;
@@ -30,7 +31,7 @@ export function ChartsPanel() {
 
 function Chart({ lane }: { lane: LaneName }) {
   const chart = LAID_OUT_CHARTS[lane];
-  const now = moment.value?.lanes[lane];
+  const now = detail.value?.lanes[lane];
   const taken = overview.value?.taken[lane] ?? {};
   const most = Math.max(1, ...Object.values(taken));
   const just = now?.arrowsAt === selected.value;
@@ -47,7 +48,11 @@ function Chart({ lane }: { lane: LaneName }) {
         >
           {LANE_LABELS[lane]}
         </button>
-        {now && <span class={`state ${stateClass(now.state)}`}>{now.state}</span>}
+        {now && (
+          <span class="state" style={stateStyle(now.state)}>
+            {now.state}
+          </span>
+        )}
       </figcaption>
       <svg
         viewBox={`-4 -4 ${chart.width + 8} ${chart.height + 8}`}
@@ -77,7 +82,8 @@ function Chart({ lane }: { lane: LaneName }) {
           return (
             <g
               key={id}
-              class={`node ${group ? "group" : ""} ${active ? `active ${stateClass(group ? id : now.state)}` : ""}`}
+              class={`node ${group ? "group" : ""} ${active ? "active" : ""}`}
+              style={active ? stateStyle(now.state) : undefined}
             >
               <title>{description}</title>
               <rect x={x} y={y} width={width} height={height} rx={5} />
@@ -102,7 +108,7 @@ function Chart({ lane }: { lane: LaneName }) {
               />
               {times > 0 && (
                 <text class="edge-count" x={label.x} y={label.y + 4}>
-                  {short(times)}
+                  {compact(times)}
                 </text>
               )}
             </g>

@@ -1,9 +1,9 @@
 import { effect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
+import { CLOCK_LABELS, compact, dateOf, grouped, timeOfDay } from "../../../../reducers/words.ts";
 import type { Timeline } from "../../history/viewer-data.ts";
-import { clockTime, day, short, tokens } from "../format.ts";
-import { axis, LANES, moment, timeline, timelineWidth } from "../store.ts";
+import { axis, detail, LANES, timeline, timelineWidth } from "../store.ts";
 import { GUTTER, onWheel, scrub } from "./swimlanes.tsx";
 
 const HEIGHT = 120;
@@ -18,7 +18,6 @@ const TIME_STEPS = [
   ...[1, 2, 7, 14, 30, 90, 365].map((n) => n * DAY),
 ];
 const EVENT_STEPS = Array.from({ length: 9 }, (_, power) => [1, 2, 5].map((n) => n * 10 ** power)).flat();
-const CLOCKS = { observer: "observe", reflectDrop: "reflect", compaction: "compact" } as const;
 
 /** Each clock as a share of its own threshold, so that one line is the threshold of all. */
 export function ClocksPlot() {
@@ -41,7 +40,7 @@ export function ClocksPlot() {
       if (!plot || drawn !== look) {
         plot?.destroy();
         drawn = look;
-        plot = new uPlot(optionsFor(width), dataOf(shown), element);
+        plot = new uPlot(optionsFor(width, element), dataOf(shown), element);
       } else {
         plot.setSize({ width, height: HEIGHT });
         plot.setData(dataOf(shown), false);
@@ -59,15 +58,15 @@ export function ClocksPlot() {
       plot?.destroy();
     };
   }, []);
-  const clocks = moment.value?.clocks;
+  const clocks = detail.value?.clocks;
   return (
     <div class="clocks">
       <div ref={host} onWheel={onWheel} onPointerDown={scrub} onPointerMove={scrub} />
       <ul class="legend">
         {LANES.map((lane) => (
-          <li key={lane} class={`clock-${lane}`}>
-            {CLOCKS[lane]}{" "}
-            {clocks ? `${tokens(clocks[lane].clock)} of ${tokens(clocks[lane].threshold)}` : ""}
+          <li key={lane} style={`--clock: var(--clock-${lane})`}>
+            {CLOCK_LABELS[lane]}{" "}
+            {clocks ? `${grouped(clocks[lane].clock)} of ${grouped(clocks[lane].threshold)}` : ""}
           </li>
         ))}
       </ul>
@@ -89,13 +88,16 @@ function dataOf({ clocks }: Timeline): uPlot.AlignedData {
 /** `10:15`, with seconds where the steps are that small, and the day where they are that long */
 function timeLabel(x: number, splits: readonly number[]): string {
   const step = (splits[1] ?? 0) - (splits[0] ?? 0);
-  if (step >= DAY) return day(x);
-  return step % MINUTE === 0 ? clockTime(x).slice(0, "HH:MM".length) : clockTime(x);
+  if (step >= DAY) return dateOf(x);
+  return step % MINUTE === 0 ? timeOfDay(x).slice(0, "HH:MM".length) : timeOfDay(x);
 }
 
-function optionsFor(width: number): uPlot.Options {
-  const style = getComputedStyle(document.documentElement);
-  const colour = (name: string) => style.getPropertyValue(name).trim();
+function optionsFor(width: number, element: HTMLElement): uPlot.Options {
+  // A canvas knows no variables and neither light nor dark; a style that is in use does.
+  const colour = (name: string) => {
+    element.style.color = `var(${name})`;
+    return getComputedStyle(element).color;
+  };
   const line = (name: string) => ({ stroke: colour(name), width: 1.5, points: { show: false } });
   return {
     width,
@@ -116,7 +118,7 @@ function optionsFor(width: number): uPlot.Options {
         grid: { show: false },
         ticks: { stroke: colour("--line"), size: 4 },
         values: (_plot, splits) =>
-          splits.map((x, _at, all) => (axis.value === "event" ? `#${short(x + 1)}` : timeLabel(x, all))),
+          splits.map((x, _at, all) => (axis.value === "event" ? `#${compact(x + 1)}` : timeLabel(x, all))),
         space: 90,
         incrs: axis.value === "time" ? TIME_STEPS : EVENT_STEPS,
       },

@@ -1,19 +1,20 @@
+import { compact, dateOf, dollars, grouped, LANE_LABELS, timeOfDay } from "../../../../reducers/words.ts";
 import type { Change } from "../../history/viewer-data.ts";
-import { clockTime, day, short, stateClass, tokens } from "../format.ts";
-import { LANE_LABELS, LANES, moment } from "../store.ts";
+import { stateStyle } from "../state-style.ts";
+import { detail, LANES } from "../store.ts";
 
 /** The selected event: what it changed first, then why each lane is where it is, then everything else. */
-export function MomentPanel() {
-  const shown = moment.value;
+export function EventDetailPanel() {
+  const shown = detail.value;
   if (!shown) return null;
   const { row, changes, lanes, commands, result, ledger, spend } = shown;
   return (
-    <div class="moment">
+    <div class="detail">
       <p class="event-line">
-        <strong>#{tokens(row.number)}</strong> <code>{row.type}</code> <span>{row.words}</span>
+        <strong>#{grouped(row.number)}</strong> <code>{row.type}</code> <span>{row.words}</span>
         {row.modelled && <span class="modelled">~ modelled</span>}
         <span class="muted">
-          {day(row.at)} {clockTime(row.at)}
+          {dateOf(row.at)} {timeOfDay(row.at)}
         </span>
       </p>
       <div class="columns">
@@ -52,7 +53,9 @@ export function MomentPanel() {
               <div key={lane}>
                 <dt>{LANE_LABELS[lane]}</dt>
                 <dd>
-                  <span class={`state ${stateClass(lanes[lane].state)}`}>{lanes[lane].state}</span>{" "}
+                  <span class="state" style={stateStyle(lanes[lane].state)}>
+                    {lanes[lane].state}
+                  </span>{" "}
                   {lanes[lane].why}
                 </dd>
               </div>
@@ -73,11 +76,11 @@ export function MomentPanel() {
               {spend.map(({ worker, runs, requests, input, output, cost }) => (
                 <tr key={worker}>
                   <th>{worker}</th>
-                  <td>{tokens(runs)}</td>
-                  <td>{tokens(requests)}</td>
-                  <td title={tokens(input)}>{fitting(input)}</td>
-                  <td title={tokens(output)}>{fitting(output)}</td>
-                  <td>${cost.toFixed(4)}</td>
+                  <td>{grouped(runs)}</td>
+                  <td>{grouped(requests)}</td>
+                  <td title={grouped(input)}>{fitting(input)}</td>
+                  <td title={grouped(output)}>{fitting(output)}</td>
+                  <td>{dollars(cost)}</td>
                 </tr>
               ))}
             </tbody>
@@ -94,7 +97,7 @@ export function MomentPanel() {
 
 /** In full while that has room in its column */
 function fitting(value: number): string {
-  return value < 1_000_000 ? tokens(value) : short(value);
+  return value < 1_000_000 ? grouped(value) : compact(value);
 }
 
 function Changes({ changes }: { changes: Change[] }) {
@@ -110,7 +113,7 @@ function Changes({ changes }: { changes: Change[] }) {
             <td class={delta !== null && delta < 0 ? "delta less" : "delta more"}>
               {delta === null || Math.abs(delta) > 1e12
                 ? ""
-                : `${delta > 0 ? "+" : "−"}${tokens(Math.abs(delta))}`}
+                : `${delta > 0 ? "+" : "−"}${grouped(Math.abs(delta))}`}
             </td>
           </tr>
         ))}

@@ -1,10 +1,10 @@
 import { effect, signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { LaneName } from "../../../../reducers/engine/lane-names.ts";
-import type { EventPage, EventRow } from "../../history/viewer-data.ts";
-import { clockTime } from "../format.ts";
-import { askEvents, askPosition, type Filter } from "../server-data.ts";
-import { count, filter, following, LANE_LABELS, LANES, select, selected } from "../store.ts";
+import { grouped, LANE_LABELS, timeOfDay } from "../../../../reducers/words.ts";
+import type { EventFilter, EventPage, EventRow } from "../../history/viewer-data.ts";
+import { askEvents, askPosition } from "../server-data.ts";
+import { count, filter, following, LANES, select, selected } from "../store.ts";
 
 const ROW = 22;
 /** Browsers cut elements that are higher than some ten to thirty million pixels. */
@@ -91,7 +91,7 @@ function Row({ row: { index, number, at, type, modelled, words, decision, lanes 
         .join("\n")}
     >
       <span class="number">{number}</span>
-      <time>{clockTime(at)}</time>
+      <time>{timeOfDay(at)}</time>
       <span class="type">
         {modelled ? "~" : ""}
         {type}
@@ -147,7 +147,7 @@ function FilterBar() {
 
 /** `1,234`, or `1,234 in 40 %` while the search goes on */
 function matchWords({ matches, searched }: EventPage): string {
-  const words = matches.toLocaleString("en-US");
+  const words = grouped(matches);
   const share = searched / Math.max(1, count.value);
   return share >= 1 ? words : `${words} in ${Math.floor(share * 100)} %`;
 }
@@ -168,7 +168,7 @@ function Chip({ label, name = label, on, toggle }: ChipProps) {
   );
 }
 
-function change(part: Partial<Filter>): void {
+function change(part: Partial<EventFilter>): void {
   filter.value = { ...filter.value, ...part };
   top.value = 0;
 }

@@ -18,7 +18,7 @@ export function Help() {
       <h2>Keys</h2>
       <dl>
         {KEYS.map(({ keys, words }) => (
-          <div key={keys} class="help-key">
+          <div key={keys}>
             <dt>
               <kbd>{keys}</kbd>
             </dt>

@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { memory, moment } from "../store.ts";
+import { detail, memory } from "../store.ts";
 
 const which = signal<"visible" | "full">("visible");
 
@@ -22,7 +22,7 @@ export function MemoryPanel() {
             {name === "visible" ? "as the agent sees it" : "full"}
           </button>
         ))}
-        <span class="muted">at #{moment.value?.row.number}</span>
+        <span class="muted">at #{detail.value?.row.number}</span>
       </p>
       {shown && (
         <div class="lines">

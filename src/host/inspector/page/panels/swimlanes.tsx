@@ -1,12 +1,12 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { LaneName } from "../../../../reducers/engine/lane-names.ts";
+import { compact, duration, LANE_LABELS, timeOfDay } from "../../../../reducers/words.ts";
 import type { Timeline, TimelineRun } from "../../history/viewer-data.ts";
-import { clockTime, duration, short, stateClass } from "../format.ts";
+import { stateStyle } from "../state-style.ts";
 import {
   axis,
-  LANE_LABELS,
+  detail,
   LANES,
-  moment,
   pan,
   select,
   selectAt,
@@ -80,7 +80,7 @@ function Lane({ lane, row, shown }: { lane: LaneName; row: number; shown: Timeli
         const width = pixelOf(shown, x1) - left;
         if (width < STRIP) return null;
         return (
-          <g key={x0} class={`span ${stateClass(state)}`}>
+          <g key={x0} class="span" style={stateStyle(state)}>
             <title>{`${LANE_LABELS[lane]}: ${state}`}</title>
             <rect x={left} y={top} width={width} height={BAR} />
             {width > state.length * 6.5 + 8 && (
@@ -114,7 +114,7 @@ function Strips({ lane, shown, top }: { lane: LaneName; shown: Timeline; top: nu
     shapes.set(state, (shapes.get(state) ?? "") + shape);
   }
   return [...shapes].map(([state, shape]) => (
-    <g key={state} class={`span strips ${stateClass(state)}`}>
+    <g key={state} class="span" style={stateStyle(state)}>
       <title>{`${LANE_LABELS[lane]}: ${state}`}</title>
       <path d={shape} />
     </g>
@@ -157,8 +157,8 @@ function Cursor({ shown }: { shown: Timeline }) {
   const left = pixelOf(shown, x);
   const label =
     axis.value === "event"
-      ? clockTime(moment.value?.row.at ?? 0)
-      : `#${short(moment.value?.row.number ?? 0)}`;
+      ? timeOfDay(detail.value?.row.at ?? 0)
+      : `#${compact(detail.value?.row.number ?? 0)}`;
   return (
     <div
       class={left > GUTTER.left + timelineWidth.value - 60 ? "cursor flip" : "cursor"}

@@ -1,11 +1,11 @@
-import { clockTime } from "../format.ts";
-import { count, jump, LANE_LABELS, LANES, moment, playing, select, selected, speed, step } from "../store.ts";
+import { grouped, LANE_LABELS, timeOfDay } from "../../../../reducers/words.ts";
+import { count, detail, jump, LANES, playing, select, selected, speed, step } from "../store.ts";
 
 /** One slider for everything, and the ways to move it. */
 export function Transport() {
-  const shown = moment.value;
-  const where = (shown?.row.number ?? selected.value + 1).toLocaleString("en-US");
-  const time = shown ? clockTime(shown.row.at) : "";
+  const shown = detail.value;
+  const where = grouped(shown?.row.number ?? selected.value + 1);
+  const time = shown ? timeOfDay(shown.row.at) : "";
   return (
     <section class="transport" aria-label="Move through the events">
       <button type="button" title="Previous event (←)" aria-label="Previous event" onClick={() => step(-1)}>

@@ -1,11 +1,9 @@
 import type { AnyStateMachine, AnyStateNode } from "xstate";
-import { compactionLane } from "../../../machines/lanes/compaction-lane.ts";
-import { observerLane } from "../../../machines/lanes/observer-lane.ts";
-import { reflectDropLane } from "../../../machines/lanes/reflect-drop-lane.ts";
-import type { LaneName } from "../../../reducers/engine/lane-names.ts";
-
-/** The state that a transition of the chart's root starts from: whichever the lane is in. */
-export const ANY_STATE = "*";
+import { compactionLane } from "../src/machines/lanes/compaction-lane.ts";
+import { ANY_STATE } from "../src/machines/lanes/lanes.ts";
+import { observerLane } from "../src/machines/lanes/observer-lane.ts";
+import { reflectDropLane } from "../src/machines/lanes/reflect-drop-lane.ts";
+import type { LaneName } from "../src/reducers/engine/lane-names.ts";
 
 export interface ChartNode {
   /** The state as users see it (`running.dropping`) */
@@ -79,10 +77,4 @@ function visit(node: AnyStateNode, nodes: ChartNode[], edges: Map<string, ChartE
 function guardName(guard: unknown): string | null {
   if (guard === undefined || guard === null) return null;
   return typeof guard === "string" ? guard : String((guard as { type: string }).type);
-}
-
-/** The state that a lane is in after it entered this one: the initial substate of a state that has some. */
-export function leafOf(graph: ChartGraph, id: string): string {
-  const initial = graph.nodes.find(({ parent, initial }) => parent === id && initial);
-  return initial ? leafOf(graph, initial.id) : id;
 }

@@ -2,7 +2,7 @@ import { randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 
 /** Decides who gets in: only who knows the token, asks for this very host, and does not come from another page. */
-export interface Gatekeeper {
+export interface RequestGuard {
   readonly token: string;
   /** The HTTP status to refuse a request with; undefined when it may pass. */
   refusal(request: IncomingMessage, url: URL): number | undefined;
@@ -12,7 +12,7 @@ const FORBIDDEN = 403;
 const NOT_ALLOWED = 405;
 
 /** `port` is asked for each time: a free one is only known once the server listens. */
-export function createGatekeeper(port: () => number): Gatekeeper {
+export function createRequestGuard(port: () => number): RequestGuard {
   const token = randomBytes(24).toString("base64url");
   const hosts = () => [`127.0.0.1:${port()}`, `localhost:${port()}`];
 

@@ -5,9 +5,7 @@ import { setWords } from "../../cli/options.ts";
 import { runReplay } from "../../cli/replay/replay-run.ts";
 import { badLineWords, openSource, type ReplaySource } from "../../cli/replay/replay-source.ts";
 import { answerWords } from "../../cli/replay/replay-text.ts";
-import { storeOfEvents, storeOfTexts } from "../history/event-stores.ts";
-import type { InspectSource } from "./inspect-source.ts";
-import { sourceInMemory } from "./memory-source.ts";
+import { createEventSource, type EventSource } from "./event-source.ts";
 import { openRecordingSource } from "./recording-source.ts";
 
 export interface OpenFileOptions {
@@ -22,7 +20,7 @@ export async function openFileSource(
   io: Io,
   file: string,
   { leaf, patch = {} }: OpenFileOptions = {},
-): Promise<InspectSource> {
+): Promise<EventSource> {
   const isPatched = Object.keys(patch).length > 0;
   const opened = await openSource(file, { leaf, twice: isPatched });
   if (opened.kind === "session" || isPatched) return replayedSource(io, opened, patch);
@@ -32,41 +30,31 @@ export async function openFileSource(
     throw new UsageError(`${opened.file}: it is read again while you look, so it must be a file on disk`);
   }
   const source = await openRecordingSource(file);
-  if (source.eventHistory.length > 0) return source;
+  if (source.history.steps.length > 0) return source;
   await source.close();
   throw new UsageError(`${file}: the recording holds no event; ${source.notes[0] ?? "it is empty"}`);
 }
 
 /** Events that are in no file: they are derived from a session's entries, or come of other settings. */
-async function replayedSource(
-  io: Io,
-  opened: ReplaySource,
-  patch: Partial<Settings>,
-): Promise<InspectSource> {
+async function replayedSource(io: Io, opened: ReplaySource, patch: Partial<Settings>): Promise<EventSource> {
   const isSession = opened.kind === "session";
   const byId = new Map(isSession ? opened.session.entries.map((entry) => [entry.id, entry]) : []);
-  const { source, take } = sourceInMemory(
-    opened.kind,
-    basename(opened.file),
-    isSession ? storeOfEvents() : storeOfTexts(),
-    isSession ? (id) => byId.get(id) : undefined,
-  );
+  const lookup = isSession ? (id: string) => byId.get(id) : undefined;
+  const source = createEventSource(opened.kind, basename(opened.file), lookup);
   const { answers, model, reading } = await runReplay(opened, io, {
     patch,
     onStep(step) {
-      take(step);
+      source.take(step);
       return true;
     },
   });
   const badLines = badLineWords(basename(opened.file), reading);
-  return {
-    ...source,
-    notes: [
-      introduction(opened.kind, patch),
-      ...(answers ? answerWords(answers, model) : []),
-      ...(badLines === undefined ? [] : [badLines]),
-    ],
-  };
+  source.notes = [
+    introduction(opened.kind, patch),
+    ...(answers ? answerWords(answers, model) : []),
+    ...(badLines === undefined ? [] : [badLines]),
+  ];
+  return source;
 }
 
 function introduction(kind: ReplaySource["kind"], patch: Partial<Settings>): string {
