@@ -48,6 +48,31 @@ describe("a retained tail above compactAfterTokens", { timeout: 60_000 }, () => 
   });
 });
 
+describe("a session of which nothing is remembered yet", { timeout: 60_000 }, () => {
+  it("is not compacted by us, says why, and is once there is something to fold", async () => {
+    const memory = { ...NEVER, compactAfterTokens: THRESHOLD };
+    const piSettings = { compaction: { keepRecentTokens: 500 } };
+    await withPi({ memory, piSettings, script: { agent } }, async (world) => {
+      for (let bay = 1; bay <= 8; bay++) await world.pi.prompt(`What is in bay ${bay}?`);
+      await world.pi.idle();
+      expect(await compactions(world)).toEqual([]);
+      expect(world.model.by("summariser")).toEqual([]);
+      expect(await laneState(world, "compaction")).toBe("idle");
+      expect((await world.pi.command("/om:lanes")).join("\n")).toContain("nothing to fold yet");
+      expect(await status(world)).toMatch(/compaction +idle \(nothing to fold yet, .*Pi's own limit\)/);
+
+      await runNow(world, "observer");
+      expect(await laneState(world, "compaction")).toBe("due");
+      await world.pi.prompt("What is in bay 9?");
+      await lanesAtRest(world.pi);
+      expect((await compactions(world)).map(({ details }) => details)).toMatchObject([{ type: FOLDED }]);
+      expect(world.model.by("summariser")).toEqual([]);
+      expect(warnings(world)).toEqual([]);
+      expectNoErrors(world);
+    });
+  });
+});
+
 describe("compactions that do not happen", { timeout: 60_000 }, () => {
   let world: World;
   const attempts = () =>
@@ -55,7 +80,7 @@ describe("compactions that do not happen", { timeout: 60_000 }, () => {
 
   beforeAll(async () => {
     world = await openWorld({
-      memory: { ...NEVER, compactAfterTokens: THRESHOLD },
+      memory: { ...NEVER, observeAfterTokens: 1000, compactAfterTokens: THRESHOLD },
       // There is never anything to cut.
       piSettings: { compaction: { keepRecentTokens: 1_000_000 } },
       script: { agent },
@@ -64,7 +89,10 @@ describe("compactions that do not happen", { timeout: 60_000 }, () => {
   afterAll(() => world.close());
 
   it('because there is "Nothing to compact" are not tried again without new tokens, and warned of once', async () => {
-    for (const bay of [1, 2, 3, 4]) await world.pi.prompt(`What is in bay ${bay}?`);
+    for (const bay of [1, 2, 3, 4]) {
+      await world.pi.prompt(`What is in bay ${bay}?`);
+      await lanesAtRest(world.pi);
+    }
     await laneStands(world, "compaction", "backingOff");
     expect(attempts()).toBe(1);
     expect(warnings(world)).toHaveLength(1);

@@ -113,6 +113,16 @@ export function ledgerEntry(id: string, ledger: LedgerFact): EntryFact {
   return { id, kind: "ledger", tokens: 0, ledger };
 }
 
+/** A branch on which something is remembered, and nothing else: no clock counts it. */
+export const MEMORY: readonly EntryFact[] = [
+  fact("m", 0),
+  ledgerEntry("memory", {
+    type: "observations",
+    coversUpToId: "m",
+    records: [{ id: "0123456789ab", tokens: 5, relevance: "medium", sources: ["m"], index: 0 }],
+  }),
+];
+
 export function finished(
   runId: string,
   worker: Worker,

@@ -34,8 +34,10 @@ const compactionSetup = setup({
   guards: {
     isPassive: ({ event }) => event.input.passive,
     isActive: ({ event }) => !event.input.passive,
-    isDue: ({ context, event: { input } }) => isCompactionDue(input) && missingByFailure(context, input) <= 0,
+    isDueWithMemory: ({ context, event: { input } }) =>
+      isCompactionDue(input) && missingByFailure(context, input) <= 0 && input.hasMemory,
     isNotDue: ({ event }) => !isCompactionDue(event.input),
+    hasNoMemory: ({ event }) => !event.input.hasMemory,
     isObserverBehind: ({ event }) => event.input.observerBehind,
     mayGoAheadNow: ({ context, event: { input } }) =>
       context.triggered && input.agentIdle && !input.observerBehind,
@@ -77,7 +79,7 @@ const onFailure = [
 ] as const;
 
 /**
- * Asks Pi to compact when the clock says so and the agent has settled. A compaction that Pi or the user
+ * Asks Pi to compact when the clock says so, there is memory to fold and the agent has settled. A compaction that Pi or the user
  * started counts like one of ours.
  */
 export const compactionLane = compactionSetup.createMachine({
@@ -93,15 +95,16 @@ export const compactionLane = compactionSetup.createMachine({
       description: "Proactive work is off.",
       on: {
         "input.changed": { guard: "isActive", target: "idle" },
-        "compaction.failed": { guard: "isDue", actions: "rememberFailure" },
+        "compaction.failed": { guard: "isDueWithMemory", actions: "rememberFailure" },
       },
     },
     idle: {
-      description: "The clock is below its threshold.",
+      description:
+        "The clock is below its threshold, or there is nothing to fold yet and Pi's own limit holds.",
       on: {
         "input.changed": [
           { guard: "isPassive", target: "passive" },
-          { guard: "isDue", target: "due" },
+          { guard: "isDueWithMemory", target: "due" },
         ],
       },
     },
@@ -112,6 +115,7 @@ export const compactionLane = compactionSetup.createMachine({
         "input.changed": [
           { guard: "isPassive", target: "passive" },
           { guard: "isNotDue", target: "idle" },
+          { guard: "hasNoMemory", target: "idle" },
           { guard: "mayGoAheadNow", target: "requested" },
         ],
         "agent.settled": [{ guard: "isObserverBehind", actions: "rememberTrigger" }, { target: "requested" }],
@@ -147,7 +151,7 @@ export const compactionLane = compactionSetup.createMachine({
       on: {
         "input.changed": [
           { guard: "isPassive", target: "passive" },
-          { guard: "isDue", target: "due" },
+          { guard: "isDueWithMemory", target: "due" },
         ],
       },
     },
@@ -157,7 +161,8 @@ export const compactionLane = compactionSetup.createMachine({
         "input.changed": [
           { guard: "isPassive", target: "passive" },
           { guard: "isNotDue", target: "idle" },
-          { guard: "isDue", target: "due" },
+          { guard: "hasNoMemory", target: "idle" },
+          { guard: "isDueWithMemory", target: "due" },
         ],
       },
     },

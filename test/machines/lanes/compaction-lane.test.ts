@@ -1,4 +1,5 @@
 import { describe, it } from "vitest";
+import type { Settings } from "../../../src/reducers/settings.ts";
 import {
   agentIsBusy,
   agentStarts,
@@ -9,9 +10,11 @@ import {
   compactionFails,
   compactionStarts,
   event,
-  given,
-  givenWindow,
+  given as givenNothing,
+  givenWindow as givenNothingInWindow,
+  type Happening,
   moveTo,
+  remember,
   runEnds,
   say,
   settle,
@@ -20,11 +23,18 @@ import {
   turn,
   warns,
 } from "../../support/given.ts";
-import { fact } from "../../support/schedule.ts";
+import { fact, ledgerEntry, MEMORY } from "../../support/schedule.ts";
 
 const settings = { observeAfterTokens: 1_000_000, reflectAfterTokens: 1_000_000, compactAfterTokens: 1000 };
 /** The same with an observer that has something to read at 1,000 tokens. */
 const observing = { ...settings, observeAfterTokens: 1000 };
+
+const REFLECTION = { id: "ba9876543210", tokens: 5, supports: [], index: 0 };
+
+/** Sessions that remember something, as all do but the first minutes of one. */
+const given = (under: Partial<Settings>, ...past: Happening[]) => givenNothing(under, remember, ...past);
+const givenWindow = (window: number, under: Partial<Settings>, ...past: Happening[]) =>
+  givenNothingInWindow(window, under, remember, ...past);
 
 describe("compaction lane", () => {
   it("asks Pi when it is due and the agent has settled, not before", () => {
@@ -89,7 +99,7 @@ describe("compaction lane", () => {
     given(settings, turn(1000), settle, compactionFails)
       .when(moveTo())
       .then({ compaction: "idle" })
-      .when(moveTo(fact("e1", 1000)), settle)
+      .when(moveTo(...MEMORY, fact("e1", 1000)), settle)
       .then({ commands: [] })
       .when(turn(1), settle)
       .then({ commands: [asksToCompact("compaction-2")] });
@@ -204,5 +214,36 @@ describe("compaction lane", () => {
       .then({ observer: failed ? "backingOff" : "idle" })
       .when(settle)
       .then({ commands });
+  });
+
+  it("leaves it to Pi while there is nothing to fold, and is due once there is", () => {
+    givenNothing(settings)
+      .when(times(5, turn(1000), settle))
+      .then({ compaction: "idle", commands: [] })
+      .when(remember)
+      .then({ compaction: "due", commands: [] })
+      .when(settle)
+      .then({ commands: [asksToCompact("compaction-1")] });
+  });
+
+  it("has nothing to fold any more when all that was remembered is dropped or left behind", () => {
+    const dropped = ledgerEntry("d", { type: "drops", coversUpToId: "m", observationIds: ["0123456789ab"] });
+    for (const forget of [append(dropped), moveTo(fact("e1", 1000))]) {
+      given(settings, turn(1000)).when(forget, settle).then({ compaction: "idle", commands: [] });
+    }
+    given(settings, turn(1000), append(dropped))
+      .when(append(ledgerEntry("r", { type: "reflections", coversUpToId: "m", records: [REFLECTION] })))
+      .then({ compaction: "due" });
+  });
+
+  it("asks for nothing after a compaction or a failure either, with nothing to fold", () => {
+    givenNothing(settings, turn(1000), compact("e1"))
+      .when(times(3, turn(1000), settle))
+      .then({ compaction: "coolingDown", commands: [] })
+      .when(remember)
+      .then({ compaction: "due" });
+    given(settings, turn(1000), settle, compactionFails)
+      .when(moveTo(fact("e1", 3000)), settle)
+      .then({ compaction: "idle", commands: [] });
   });
 });

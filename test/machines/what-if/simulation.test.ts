@@ -14,7 +14,7 @@ import { clocksOfSession } from "../../../src/reducers/session.ts";
 import type { Settings } from "../../../src/reducers/settings.ts";
 import { type PlainSession, plainSession } from "../../support/plain-session.ts";
 import { runReplay } from "../../support/run-replay.ts";
-import { schedule } from "../../support/schedule.ts";
+import { MEMORY, schedule } from "../../support/schedule.ts";
 
 const HEADER: RecordingLine = {
   type: "header",
@@ -28,6 +28,18 @@ const HEADER: RecordingLine = {
 function talk(prompts: number, session: PlainSession = plainSession()): PlainSession {
   for (let n = 0; n < prompts; n++) session.wait(30).user(500).assistant(500);
   return session;
+}
+
+/** The same as a recording, of a session that remembers something from the start on. */
+function remembering(prompts: number): RecordingLine[] {
+  const s = schedule({ observeAfterTokens: 1_000_000, reflectAfterTokens: 1_000_000 });
+  s.tell({ type: "branch.extended", entries: [...MEMORY] });
+  for (let n = 0; n < prompts; n++) {
+    s.wait(30_000);
+    s.turn(1000);
+    s.settle();
+  }
+  return s.steps.map(({ event }) => event);
 }
 
 function replaySession({ entries }: PlainSession, options: SessionReplayOptions = {}) {
@@ -332,7 +344,7 @@ describe("tuning", () => {
   it("counts what each compaction cut, and nothing twice", () => {
     const never = gridOf([1_000_000], [1_000_000], [40_000]);
     const tune = createTune({ grid: never, patch: { compactionGapMaxTokens: 0 }, model: DEFAULT_MODEL });
-    tune.takeSession(talk(90).entries);
+    for (const line of remembering(90)) tune.takeLine(line);
     const [row] = tune.rows();
     expect(row?.compactions).toBe(3);
     expect(row?.cutUnobserved).toBe(3 * 20_000);
@@ -341,7 +353,7 @@ describe("tuning", () => {
   it("counts what compactions cut that nobody had observed", () => {
     const never = gridOf([1_000_000], [1_000_000], [40_000]);
     const tune = createTune({ grid: never, patch: { compactionGapMaxTokens: 0 }, model: DEFAULT_MODEL });
-    tune.takeSession(talk(50).entries);
+    for (const line of remembering(50)) tune.takeLine(line);
     const [row] = tune.rows();
     expect(row).toMatchObject({ compactions: 1, cutUnobserved: 20_000 });
   });

@@ -1,3 +1,4 @@
+import { NOTHING_TO_FOLD } from "../../../machines/recording/explain.ts";
 import { type EngineState, totalSpend } from "../../../reducers/engine/engine-state.ts";
 import { type LaneName, WORKERS } from "../../../reducers/engine/lane-names.ts";
 import type { EntryLookup } from "../../../reducers/entries/entry.ts";
@@ -9,7 +10,7 @@ import {
   selectFull,
   visibleMemory,
 } from "../../../reducers/ledger/projections.ts";
-import { clocksOfSession } from "../../../reducers/session.ts";
+import { clocksOfSession, hasMemory } from "../../../reducers/session.ts";
 import { compactionThreshold, poolTarget } from "../../../reducers/settings.ts";
 import type { SettingsProblem } from "../../settings/settings.ts";
 
@@ -77,11 +78,16 @@ function laneSection(state: EngineState, lanes: StatusInput["lanes"], workerMode
     state.settings.passive ? "Lanes (passive: no proactive work)" : "Lanes",
     `  observer      ${lanes.observer}`,
     `  reflect/drop  ${lanes.reflectDrop}`,
-    `  compaction    ${lanes.compaction}`,
+    `  compaction    ${lanes.compaction}${compactionNote(state)}`,
     `  model         ${workerModel}`,
     `  so far        ${runs}`,
     `  cost so far   $${spend.cost.toFixed(4)} (${many(requests, "request")}; ${tokens(spend.input + spend.cacheRead + spend.cacheWrite)} in, ${tokens(spend.output)} out) since this session was opened`,
   ].join("\n");
+}
+
+function compactionNote({ session, settings, contextWindow }: EngineState): string {
+  const isOverThreshold = clocksOfSession(session).compact >= compactionThreshold(settings, contextWindow);
+  return isOverThreshold && !hasMemory(session) ? ` (${NOTHING_TO_FOLD})` : "";
 }
 
 function problemSection(state: EngineState, problems: readonly SettingsProblem[]): string {
