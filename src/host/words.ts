@@ -1,6 +1,6 @@
 import type { LanesSnapshot } from "../machines/lanes/lanes.ts";
 import { whyLane } from "../machines/recording/explain.ts";
-import type { EngineState } from "../reducers/engine/engine-state.ts";
+import type { EngineState, ReplacedFolds } from "../reducers/engine/engine-state.ts";
 import type { EngineEventOf } from "../reducers/engine/events.ts";
 import { LANES, type LaneName } from "../reducers/engine/lane-names.ts";
 
@@ -37,6 +37,16 @@ export function resultWords(event: EngineEventOf<"run.finished">): string {
       return "aborted";
   }
 }
+
+/** Whose summary came instead of a fold of ours, and what that means. */
+export function replacedWords(by: ReplacedFolds["by"]): string {
+  const answered = "another extension answered after Memory Lanes";
+  return by === "pi"
+    ? `${answered} with nothing, so Pi had the summary written by a model, which is paid for`
+    : `${answered} with a summary of its own`;
+}
+
+export const REPLACED_ADVICE = "Load Memory Lanes after that extension, or remove one of the two.";
 
 /** What a run used: `2 requests, 4,120 in, 312 out, 1.2 s, $0.0031`. */
 export function spendWords({ requests, usage, durationMs }: EngineEventOf<"run.finished">): string {

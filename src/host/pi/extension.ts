@@ -82,7 +82,7 @@ export default function memoryLanes(pi: ExtensionAPI): void {
   pi.on("model_select", (_event, ctx) => enqueue(ctx, (session) => session.modelSelected()));
   pi.on("session_tree", (_event, ctx) => enqueue(ctx, (session) => session.branchMoved()));
   pi.on("session_before_compact", (event, ctx) => attempt(ctx, (session) => session.beforeCompact(event)));
-  pi.on("session_compact", (_event, ctx) => enqueue(ctx, (session) => session.compacted()));
+  pi.on("session_compact", (event, ctx) => enqueue(ctx, (session) => session.compacted(event.fromExtension)));
   pi.on("session_compact_failed", (event, ctx) =>
     enqueue(ctx, (session) => session.compactFailed(event.aborted, event.errorMessage)),
   );

@@ -60,6 +60,8 @@ export function openMemorySession(
   const piEvents$ = new Subject<Unstamped>();
   const closed$ = new Subject<void>();
   let hasFailed = false;
+  /** Pi asked for a compaction, and we answered with a fold. */
+  let offered = false;
   const lookup: EntryLookup = (id) => manager.getEntry(id);
   const { settings, problems } = loadSettings({
     agentDir: host.getAgentDir(),
@@ -168,19 +170,23 @@ export function openMemorySession(
 
     /** Answers Pi's compaction from the ledger; nothing when memory is empty, so that Pi does it. */
     beforeCompact(event: SessionBeforeCompactEvent) {
+      offered = false;
       hear({ type: "compaction.started", reason: event.reason });
       const { session } = engine.state;
       const { firstKeptEntryId, tokensBefore } = event.preparation;
       const entryAt = entriesAmong(event.branchEntries, session.branch, lookup);
       const plan = planFold(session.branch, session.ledger, firstKeptEntryId, settings, entryAt);
       if (!plan) return undefined;
+      offered = true;
       const { unobserved: _, ...compaction } = plan;
       return { compaction: { ...compaction, tokensBefore } };
     },
-    compacted() {
+    /** Pi takes the last answer of any extension: what stands now need not be what we gave. */
+    compacted(fromExtension: boolean) {
       sync();
       const folded = engine.state.session.ledger.latestCompaction?.folded ?? false;
-      piEvents$.next({ type: "compaction.finished", folded });
+      piEvents$.next({ type: "compaction.finished", folded, offered, fromExtension });
+      offered = false;
     },
     compactFailed: (aborted: boolean, message: string | undefined) =>
       hear({

@@ -1,6 +1,8 @@
 import { type Effect, watching } from "../../effects/effect.ts";
 import type { Command } from "../../machines/commands.ts";
+import type { Step } from "../../machines/engine.ts";
 import type { EngineEvent } from "../../reducers/engine/events.ts";
+import { REPLACED_ADVICE, replacedWords } from "../words.ts";
 import type { RunDemands } from "./run-demand.ts";
 
 export interface Notice {
@@ -26,6 +28,8 @@ export function notices({ tellsRecorded, demands, show }: NoticesOptions): Effec
         show(demanded);
         return;
       }
+      const replaced = firstReplaced(step);
+      if (replaced) session.notify(replaced.message, replaced.level);
       for (const command of step.commands) {
         const notice = command.type === "notify" && noticeFor(command, step.event, tellsRecorded);
         if (notice) session.notify(notice.message, notice.level);
@@ -45,6 +49,14 @@ function noticeFor(
   if (command.about === "failed") return { level: command.level, message: failureWords(event) };
   if (!tellsRecorded || event.type !== "run.finished") return undefined;
   return { level: command.level, message: `Memory: ${recordedWords(event)}` };
+}
+
+/** One word a session: from then on `/om:status` tells. */
+function firstReplaced({ event, state: { replacedFolds } }: Step): Notice | undefined {
+  if (event.type !== "compaction.finished" || event.folded || !event.offered) return undefined;
+  if (replacedFolds?.count !== 1) return undefined;
+  const message = `Memory: the agent does not see its memory after this compaction: ${replacedWords(replacedFolds.by)}. Nothing is lost, but each compaction will go like this. ${REPLACED_ADVICE}`;
+  return { level: "warning", message };
 }
 
 function recordedWords({ worker, records }: Extract<EngineEvent, { type: "run.finished" }>): string {

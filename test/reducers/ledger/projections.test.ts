@@ -113,6 +113,17 @@ describe("visible memory", () => {
     expect(stale(theirs, ours)).toBe(false);
   });
 
+  it("is said to be out of sight though nothing was ever folded, as soon as there is any", () => {
+    const observed = ledgerEntry("o", {
+      type: "observations",
+      coversUpToId: "e1",
+      records: [{ id: "0123456789ab", tokens: 1, relevance: "low", sources: ["e1"], index: 0 }],
+    });
+    expect(stale(observed)).toBe(false);
+    expect(stale(observed, compaction("c", "e2", false))).toBe(true);
+    expect(stale(compaction("c", "e2", false), observed)).toBe(true);
+  });
+
   it("drifts from full memory by what is to appear and what is to leave", () => {
     const observation = (id: string) => ({
       ...{ id, content: "", timestamp: "" },

@@ -43,7 +43,7 @@ async function view(
     JSON.stringify({
       type: "memory",
       view: full ? "full" : "visible",
-      /** A later compaction was not ours: the agent no longer sees this. */
+      /** The latest compaction was not ours: the agent sees that summary, and not this. */
       stale: !full && isVisibleMemoryStale(ledger),
       observations,
       reflections,

@@ -9,6 +9,7 @@ import { clocksByLane } from "../../pi/ui/footer.ts";
 import { LANE_LABELS, resultWords, seconds, tokens, whyLanes } from "../../words.ts";
 import type { EventHistory, EventStore } from "./event-history.ts";
 import type { EventList } from "./event-list.ts";
+import { eventWords } from "./event-words.ts";
 import type { Change, EventDetail } from "./viewer-data.ts";
 
 /** Everything about one event: first what it changed, then why each lane stands where it stands. */
@@ -132,7 +133,7 @@ function wordsOf(key: string): string {
 
 function resultOf(event: EngineEvent): EventDetail["result"] {
   if (event.type === "compaction.finished") {
-    return [{ name: "compaction", value: event.folded ? "folded from the ledger" : "done by somebody else" }];
+    return [{ name: "compaction", value: eventWords(event) }];
   }
   if (event.type === "compaction.failed")
     return [{ name: "compaction", value: `failed: ${event.failure.kind}` }];

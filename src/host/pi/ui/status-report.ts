@@ -13,6 +13,7 @@ import {
 import { clocksOfSession, hasMemory } from "../../../reducers/session.ts";
 import { compactionThreshold, poolTarget } from "../../../reducers/settings.ts";
 import type { SettingsProblem } from "../../settings/settings.ts";
+import { REPLACED_ADVICE, replacedWords } from "../../words.ts";
 
 export interface StatusInput {
   state: EngineState;
@@ -50,7 +51,7 @@ function memorySection({ session, settings }: EngineState, lookup: EntryLookup):
   ];
   if (isVisibleMemoryStale(ledger)) {
     lines.push(
-      "  note      the latest compaction was not ours: the agent no longer sees the visible memory above",
+      "  note      the latest compaction was not ours: the agent sees that summary, not the visible memory above",
     );
   }
   return lines.join("\n");
@@ -100,6 +101,12 @@ function problemSection(state: EngineState, problems: readonly SettingsProblem[]
   if (state.compactionFailure) {
     lines.push(
       `  compaction failed at ${clockTime(state.compactionFailure.at)}: ${state.compactionFailure.message}`,
+    );
+  }
+  if (state.replacedFolds) {
+    const { count, at, by } = state.replacedFolds;
+    lines.push(
+      `  ${many(count, "fold")} not used, the last at ${clockTime(at)}: ${replacedWords(by)}. ${REPLACED_ADVICE}`,
     );
   }
   const { ignored, ignoredEntries } = state.session.ledger;
