@@ -1,11 +1,13 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
+import { defaultObserver } from "../../demo/model/scripted-model.ts";
 import { parseRecordingLine } from "../../src/machines/recording/recording-line.ts";
 import { FOLDED } from "../../src/reducers/ledger/records.ts";
 import { runReplay } from "../support/run-replay.ts";
 import { agent, expectNoErrors, status, warnings } from "./faults-support.ts";
-import { lanesAtRest, NEVER, type World, type WorldOptions, withPi } from "./harness.ts";
+import { lanesAtRest, NEVER, type World, type WorldOptions, waitFor, withPi } from "./harness.ts";
 
 const OTHER = join(import.meta.dirname, "compaction-answer.ts");
 const OPTIONS: WorldOptions = {
@@ -112,6 +114,62 @@ describe("another extension that answers compactions before us", { timeout: 60_0
       for (const event of recorded(world).finished) {
         expect(event).toMatchObject({ folded: true, offered: true, fromExtension: true });
       }
+    });
+  });
+});
+
+describe("an extension that hears of memory and waits for it, as docs/other-extensions.md has it", {
+  timeout: 60_000,
+}, () => {
+  /** The page's example as a file that Pi can load. */
+  function example(dir: string): string {
+    const page = readFileSync(join(import.meta.dirname, "../../docs/other-extensions.md"), "utf8");
+    const [, code = ""] = /```ts\n([\s\S]*?)```/.exec(page) ?? [];
+    const file = join(dir, "memory-news.ts");
+    writeFileSync(file, code);
+    return file;
+  }
+
+  const dir = mkdtempSync(join(tmpdir(), "memory-news-"));
+  afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+  it("hears what was recorded, pending and folded, and waits until the observer is done", async () => {
+    const extensions = [example(dir), join(import.meta.dirname, "event-thrower.ts")];
+    const gate = Promise.withResolvers<void>();
+    await withPi({ ...OPTIONS, earlierExtensions: extensions }, async (world) => {
+      const { pi, model } = world;
+      const [early = ""] = await pi.command("/memory-news");
+      expect(early).toBe("");
+      model.use({
+        observer: async (request) => {
+          await gate.promise;
+          return defaultObserver(request);
+        },
+      });
+      await pi.prompt("What is in bay 1?");
+      await pi.prompt("What is in bay 2?");
+      await waitFor(() => model.by("observer").length > 0, "the observer's request");
+      // Nobody has observed anything yet; the compaction waits until somebody has.
+      const compacted = pi.compact();
+      const news = pi.command("/memory-news");
+      const first = await Promise.race([compacted, news, pi.command("/om:status")]);
+      expect(JSON.stringify(first)).toContain("running");
+      gate.resolve();
+      await compacted;
+      expect((await news).join("\n")).toMatch(/^observer \d+$/m);
+      expect((await compactions(world)).at(-1)?.details).toMatchObject({ type: FOLDED });
+      expect(model.by("summariser")).toEqual([]);
+
+      await talk(world, 6);
+      const said = (await pi.command("/memory-news")).join("\n");
+      const [last] = (await compactions(world)).slice(-1);
+      expect(said).toMatch(/compaction due\n(.*\n)*compaction requested\n(.*\n)*folded by/);
+      expect(said).toContain(`folded by ${last?.id}`);
+      expect(said).not.toContain("undefined");
+      expect(warnings(world)).toEqual([]);
+      const errors = pi.events.filter(({ type }) => type === "extension_error");
+      expect(errors.length).toBeGreaterThan(0);
+      for (const { extensionPath } of errors) expect(extensionPath).toContain("event-thrower");
     });
   });
 });

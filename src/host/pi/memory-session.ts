@@ -17,6 +17,7 @@ import { planFold } from "../../reducers/ledger/compaction-plan.ts";
 import { recallFrom, renderRecall } from "../../reducers/ledger/recall.ts";
 import { messageOf } from "../../reducers/message-of.ts";
 import { loadSettings, settingsWarning } from "../settings/settings.ts";
+import { announcements, workersAreIdle } from "./announcements.ts";
 import { branchChange, describeBranch, entriesAmong } from "./branch-sync.ts";
 import { modelFor, modelName } from "./model-choice.ts";
 import { notices } from "./notices.ts";
@@ -125,6 +126,7 @@ export function openMemorySession(
     effects: [
       ...(recorder ? [watching(recorder.take)] : []),
       workerRuns,
+      announcements(pi),
       compactionRequests,
       watching(history.add),
       footer(ctx),
@@ -241,6 +243,8 @@ export function openMemorySession(
       await host.copyToClipboard(text);
       show(command, `Copied ${mode} memory to the clipboard.`);
     },
+
+    whenIdle: () => workersAreIdle(engine, steps$),
 
     showLanes: ui.showLanes,
     run: ui.run,
