@@ -152,10 +152,12 @@ export function actedSession(): ActedSession {
         return [stamp({ type: "compaction.started", reason: "manual" })];
       case "finished": {
         const firstKeptEntryId = pick(branch, share)?.id ?? "";
-        const cut = { firstKeptEntryId, folded: true, fullFold: share > 0.5 };
+        // Now and then another extension's answer comes instead of ours.
+        const folded = share < 0.1 || share > 0.2;
+        const cut = { firstKeptEntryId, folded, fullFold: folded && share > 0.5 };
         return [
           append({ kind: "compaction", tokens: 0, compaction: cut }),
-          stamp({ type: "compaction.finished", folded: true }),
+          stamp({ type: "compaction.finished", folded, offered: true, fromExtension: folded }),
         ];
       }
       default: {

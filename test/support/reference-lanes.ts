@@ -252,9 +252,10 @@ export function referenceLanes(): ReferenceLanes {
         commands.push({ type: "notify", level: "warning", lane: "compaction", about: "failed", runId });
       }
       failCompaction();
-    } else if (compaction.state === "passive" && isCompactionDue() && hasMemory() && hasNewTokens()) {
+    } else if (compaction.state !== "backingOff" && isCompactionDue() && hasNewTokens()) {
+      const { state } = compaction;
       failCompaction();
-      compaction.state = "passive";
+      compaction.state = state;
     }
   }
 

@@ -34,8 +34,8 @@ const compactionSetup = setup({
   guards: {
     isPassive: ({ event }) => event.input.passive,
     isActive: ({ event }) => !event.input.passive,
-    isDueWithMemory: ({ context, event: { input } }) =>
-      isCompactionDue(input) && missingByFailure(context, input) <= 0 && input.hasMemory,
+    isDue: ({ context, event: { input } }) => isDue(context, input),
+    isDueWithMemory: ({ context, event: { input } }) => isDue(context, input) && input.hasMemory,
     isNotDue: ({ event }) => !isCompactionDue(event.input),
     hasNoMemory: ({ event }) => !event.input.hasMemory,
     isObserverBehind: ({ event }) => event.input.observerBehind,
@@ -95,7 +95,7 @@ export const compactionLane = compactionSetup.createMachine({
       description: "Proactive work is off.",
       on: {
         "input.changed": { guard: "isActive", target: "idle" },
-        "compaction.failed": { guard: "isDueWithMemory", actions: "rememberFailure" },
+        "compaction.failed": { guard: "isDue", actions: "rememberFailure" },
       },
     },
     idle: {
@@ -106,6 +106,8 @@ export const compactionLane = compactionSetup.createMachine({
           { guard: "isPassive", target: "passive" },
           { guard: "isDueWithMemory", target: "due" },
         ],
+        // Somebody's attempt on tokens that would be due, were there something to fold.
+        "compaction.failed": { guard: "isDue", actions: "rememberFailure" },
       },
     },
     due: {
@@ -153,6 +155,8 @@ export const compactionLane = compactionSetup.createMachine({
           { guard: "isPassive", target: "passive" },
           { guard: "isDueWithMemory", target: "due" },
         ],
+        // Somebody's attempt on tokens that would be due, were there something to fold.
+        "compaction.failed": { guard: "isDue", actions: "rememberFailure" },
       },
     },
     backingOff: {
@@ -171,6 +175,10 @@ export const compactionLane = compactionSetup.createMachine({
 
 function runIdOf(request: number): string {
   return `compaction-${request}`;
+}
+
+function isDue(context: CompactionContext, input: CompactionInput): boolean {
+  return isCompactionDue(input) && missingByFailure(context, input) <= 0;
 }
 
 function isCompactionDue(input: CompactionInput): boolean {

@@ -226,6 +226,16 @@ describe("compaction lane", () => {
       .then({ commands: [asksToCompact("compaction-1")] });
   });
 
+  it("remembers a failure of somebody's attempt though there was nothing to fold", () => {
+    for (const before of [[], [compact("e1")]]) {
+      givenNothing(settings, turn(1000), ...before, turn(1000))
+        .when(compactionFails, remember, settle)
+        .then({ commands: [] })
+        .when(turn(1), settle)
+        .then({ commands: [asksToCompact()] });
+    }
+  });
+
   it("has nothing to fold any more when all that was remembered is dropped or left behind", () => {
     const dropped = ledgerEntry("d", { type: "drops", coversUpToId: "m", observationIds: ["0123456789ab"] });
     for (const forget of [append(dropped), moveTo(fact("e1", 1000))]) {
