@@ -142,6 +142,7 @@ export function createEngine({ inspect, keyframe }: EngineOptions = {}): Engine 
       agentIdle: state.agentIdle,
       workers: state.workers,
       compactionFailure: state.compactionFailure,
+      replacedFolds: state.replacedFolds,
       emptyRange: state.emptyRange,
     }),
     stop() {

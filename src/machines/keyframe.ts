@@ -21,6 +21,10 @@ export const KeyframeSchema = z.object({
     dropper: WorkerRecordSchema,
   }),
   compactionFailure: z.object({ kind: z.string(), message: z.string(), at: z.string() }).nullable(),
+  replacedFolds: z
+    .object({ count: z.int(), at: z.string(), by: z.enum(["extension", "pi"]) })
+    .nullable()
+    .optional(),
   emptyRange: z.object({ upToId: z.string(), tokens: z.number() }).nullable(),
 });
 export type Keyframe = z.infer<typeof KeyframeSchema>;

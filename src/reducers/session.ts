@@ -41,6 +41,11 @@ export function clocksOfSession(session: SessionState): Clocks {
   return clocksOf(session.branch, session.ledger);
 }
 
+/** Whether there is anything that a fold could put before the agent. */
+export function hasMemory({ ledger: { counts } }: SessionState): boolean {
+  return counts.active > 0 || counts.reflections > 0;
+}
+
 /** Whether observations cover source entries that no reflection has taken into account yet. */
 export function hasUnreflected({ ledger }: SessionState): boolean {
   return ledger.watermarks.observe > ledger.watermarks.reflect;

@@ -1,3 +1,4 @@
+import type { ReplacedFolds } from "./engine/engine-state.ts";
 import type { EngineEventOf, Failure, Usage } from "./engine/events.ts";
 import type { LaneName } from "./engine/lane-names.ts";
 
@@ -65,6 +66,16 @@ function failureWords({ kind, message }: Failure): string {
 export function backlogWords(tokens: number): string {
   return `${grouped(tokens)} tokens of this session are not observed yet; the observer reads on, as much at a time as its model's window allows`;
 }
+
+/** Whose summary came instead of a fold of ours, and what that means. */
+export function replacedWords(by: ReplacedFolds["by"]): string {
+  const answered = "another extension answered after Memory Lanes";
+  return by === "pi"
+    ? `${answered} with nothing, so Pi had the summary written by a model, which is paid for`
+    : `${answered} with a summary of its own`;
+}
+
+export const REPLACED_ADVICE = "Load Memory Lanes after that extension, or remove one of the two.";
 
 /** What a run used: `2 requests, 4,120 in, 312 out, 1.2 s, $0.0031`. */
 export function spendWords({ requests, usage, durationMs }: RunFinished): string {

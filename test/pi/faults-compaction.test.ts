@@ -47,6 +47,31 @@ describe("a retained tail above compactAfterTokens", { timeout: 60_000 }, () => 
   });
 });
 
+describe("a session of which nothing is remembered yet", { timeout: 60_000 }, () => {
+  it("is not compacted by us, says why, and is once there is something to fold", async () => {
+    const memory = { ...NEVER, compactAfterTokens: THRESHOLD };
+    const piSettings = { compaction: { keepRecentTokens: 500 } };
+    await withPi({ memory, piSettings, script: { agent } }, async (host) => {
+      for (let bay = 1; bay <= 8; bay++) await host.pi.prompt(`What is in bay ${bay}?`);
+      await host.pi.idle();
+      expect(await compactions(host)).toEqual([]);
+      expect(host.model.by("summariser")).toEqual([]);
+      expect(await laneState(host, "compaction")).toBe("idle");
+      expect((await host.pi.command("/om:lanes")).join("\n")).toContain("nothing to fold yet");
+      expect(await status(host)).toMatch(/compaction +idle \(nothing to fold yet, .*Pi's own limit\)/);
+
+      await runNow(host, "observer");
+      expect(await laneState(host, "compaction")).toBe("due");
+      await host.pi.prompt("What is in bay 9?");
+      await lanesAtRest(host.pi);
+      expect((await compactions(host)).map(({ details }) => details)).toMatchObject([{ type: FOLDED }]);
+      expect(host.model.by("summariser")).toEqual([]);
+      expect(warnings(host)).toEqual([]);
+      expectNoErrors(host);
+    });
+  });
+});
+
 describe("compactions that do not happen", { timeout: 60_000 }, () => {
   let host: PiHost;
   const attempts = () =>
@@ -54,7 +79,7 @@ describe("compactions that do not happen", { timeout: 60_000 }, () => {
 
   beforeAll(async () => {
     host = await openHost({
-      memory: { ...NEVER, compactAfterTokens: THRESHOLD },
+      memory: { ...NEVER, observeAfterTokens: 1000, compactAfterTokens: THRESHOLD },
       // There is never anything to cut.
       piSettings: { compaction: { keepRecentTokens: 1_000_000 } },
       script: { agent },
@@ -63,7 +88,10 @@ describe("compactions that do not happen", { timeout: 60_000 }, () => {
   afterAll(() => host.close());
 
   it('because there is "Nothing to compact" are not tried again without new tokens, and warned of once', async () => {
-    for (const bay of [1, 2, 3, 4]) await host.pi.prompt(`What is in bay ${bay}?`);
+    for (const bay of [1, 2, 3, 4]) {
+      await host.pi.prompt(`What is in bay ${bay}?`);
+      await lanesAtRest(host.pi);
+    }
     await laneStands(host, "compaction", "backingOff");
     expect(attempts()).toBe(1);
     expect(warnings(host)).toHaveLength(1);

@@ -51,6 +51,8 @@ export interface HostOptions extends Omit<PiLaunch, "dir" | "modelUrl" | "settin
   piSettings?: Record<string, unknown>;
   /** Extensions besides the one under test and the remote control. */
   moreExtensions?: readonly string[];
+  /** The same, loaded before the extension under test. */
+  earlierExtensions?: readonly string[];
   /** Instead of the extension under test. */
   extension?: string;
   timeoutMs?: number;
@@ -71,7 +73,16 @@ export interface PiHost {
 
 /** Opens a host for one running Pi, and starts that; the caller closes it. Set KEEP_PI_DIRS to look at its files afterwards. */
 export async function openHost(options: HostOptions = {}): Promise<PiHost> {
-  const { script, memory = SMALL, piSettings, moreExtensions = [], extension, timeoutMs, ...rest } = options;
+  const {
+    script,
+    memory = SMALL,
+    piSettings,
+    moreExtensions = [],
+    earlierExtensions = [],
+    extension,
+    timeoutMs,
+    ...rest
+  } = options;
   const dir = mkdtempSync(join(tmpdir(), "pi-memory-lanes-test-"));
   const model = await startScriptedModel(script);
   const launch: PiLaunch = {
@@ -85,7 +96,7 @@ export async function openHost(options: HostOptions = {}): Promise<PiHost> {
       ...piSettings,
       "observational-memory": memory,
     },
-    extensions: [extension ?? EXTENSION, REMOTE_CONTROL, ...moreExtensions],
+    extensions: [...earlierExtensions, extension ?? EXTENSION, REMOTE_CONTROL, ...moreExtensions],
   };
   const started: PiProcess[] = [];
 

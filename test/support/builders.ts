@@ -165,6 +165,12 @@ export const fact = {
   },
 };
 
+/** A branch on which something is remembered, and nothing else: no clock counts it. */
+export const MEMORY: readonly EntryFact[] = [
+  fact.user("m", 0),
+  fact.observed("memory", "m", "0123456789ab:5"),
+];
+
 // Events and recordings
 
 export const HEADER: RecordingLine = {

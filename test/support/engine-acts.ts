@@ -154,9 +154,11 @@ export function actedSession(): ActedSession {
         return [stamp({ type: "compaction.started", reason: "manual" })];
       case "finished": {
         const firstKeptEntryId = pick(branch, share)?.id ?? "";
+        // Now and then another extension's answer comes instead of ours.
+        const folded = share < 0.1 || share > 0.2;
         return [
-          append((id) => fact.compaction(id, firstKeptEntryId, true, share > 0.5)),
-          stamp({ type: "compaction.finished", folded: true }),
+          append((id) => fact.compaction(id, firstKeptEntryId, folded, folded && share > 0.5)),
+          stamp({ type: "compaction.finished", folded, offered: true, fromExtension: folded }),
         ];
       }
       default: {

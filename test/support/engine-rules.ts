@@ -133,7 +133,8 @@ export function engineRules(): EngineRules {
   function checkRequest({ state }: Step): void {
     if (!isOpen) fail("no compaction is asked for while no session is open");
     if (state.settings.passive) fail("no compaction is asked for in passive mode");
-    const { compact, sinceCompaction, compactedAt } = plainClocks(branch);
+    const { compact, sinceCompaction, compactedAt, active, reflections } = plainClocks(branch);
+    if (active + reflections === 0) fail("no compaction is asked for with nothing to fold");
     if (compact < compactionThreshold(state.settings, state.contextWindow)) {
       fail("no compaction below its threshold");
     }

@@ -6,6 +6,7 @@ import { AGENT_BUSY, type Unstamped } from "../../src/reducers/engine/events.ts"
 import type { LaneName, Worker } from "../../src/reducers/engine/lane-names.ts";
 import type { EntryFact } from "../../src/reducers/entries/entry-fact.ts";
 import type { Settings } from "../../src/reducers/settings.ts";
+import { MEMORY } from "./builders.ts";
 import { type Schedule, schedule } from "./schedule.ts";
 
 /** One thing that happens in a session. */
@@ -142,6 +143,9 @@ export const event =
   (unstamped: Unstamped): Happening =>
   (session) =>
     session.tell(unstamped);
+
+/** Something is in memory from now on. */
+export const remember: Happening = append(...MEMORY);
 
 /** Several happenings, so many times. */
 export const times =

@@ -19,9 +19,19 @@ export function plainClocks(branch: readonly EntryFact[]) {
   const dropped = new Set(
     branch.flatMap(({ ledger }) => (ledger?.type === "drops" ? ledger.observationIds : [])),
   );
+  /** Ids of records whose entry names a place before itself, each counted once */
+  const recorded = (type: "observations" | "reflections") =>
+    new Map(
+      branch.flatMap(({ ledger }, at) =>
+        ledger?.type === type && place(ledger.coversUpToId, at) >= 0
+          ? ledger.records.map(({ id, tokens }) => [id, tokens] as const)
+          : [],
+      ),
+    );
   const pool = branch
     .flatMap(({ ledger }) => (ledger?.type === "observations" ? ledger.records : []))
     .reduce((sum, { id, tokens }) => (dropped.has(id) ? sum : sum + tokens), 0);
+  const active = [...recorded("observations").keys()].filter((id) => !dropped.has(id)).length;
   const cut = compactedAt < 0 ? 0 : kept < 0 ? compactedAt : kept;
   return {
     observed,
@@ -33,6 +43,8 @@ export function plainClocks(branch: readonly EntryFact[]) {
     total: tokensFrom(0),
     compactedAt,
     pool,
+    active,
+    reflections: recorded("reflections").size,
     unobservedTail: plainTail(branch, observed, cut),
   };
 }

@@ -184,6 +184,12 @@ export function referenceLanes(): ReferenceLanes {
     return kept < threshold ? compact >= threshold : sinceCompaction >= threshold;
   }
 
+  /** What is recorded and not dropped, or a reflection. */
+  function hasMemory(): boolean {
+    const { active, reflections } = plainClocks(branch);
+    return active + reflections > 0;
+  }
+
   function hasNewTokens(): boolean {
     const { failures, totalAtFailure } = compaction;
     if (failures === 0) return true;
@@ -212,11 +218,11 @@ export function referenceLanes(): ReferenceLanes {
     const { state } = compaction;
     if (state === "requested" || state === "compacting") return;
     if (settings.passive || state === "passive") rest(settings.passive ? "passive" : "idle");
-    else if (state === "due" && !isCompactionDue()) rest("idle");
+    else if (state === "due" && !(isCompactionDue() && hasMemory())) rest("idle");
     else if (state === "due") {
       if (compaction.waits > 0 && agentIdle && !observerBehind()) request();
-    } else if (isCompactionDue() && hasNewTokens()) rest("due");
-    else if (state === "backingOff" && !isCompactionDue()) rest("idle");
+    } else if (isCompactionDue() && hasMemory() && hasNewTokens()) rest("due");
+    else if (state === "backingOff" && !(isCompactionDue() && hasMemory())) rest("idle");
   }
 
   function rest(state: string): void {
@@ -248,9 +254,10 @@ export function referenceLanes(): ReferenceLanes {
         commands.push({ type: "notify", level: "warning", lane: "compaction", about: "failed", runId });
       }
       failCompaction();
-    } else if (compaction.state === "passive" && isCompactionDue() && hasNewTokens()) {
+    } else if (compaction.state !== "backingOff" && isCompactionDue() && hasNewTokens()) {
+      const { state } = compaction;
       failCompaction();
-      compaction.state = "passive";
+      compaction.state = state;
     }
   }
 

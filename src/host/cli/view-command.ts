@@ -36,7 +36,7 @@ async function showMemory(
     JSON.stringify({
       type: "memory",
       view,
-      /** A later compaction was not ours: the agent no longer sees this. */
+      /** The latest compaction was not ours: the agent sees that summary, and not this. */
       stale: !full && isVisibleMemoryStale(session.ledger),
       ...memoryIn(session, lookup, view),
     }),

@@ -55,6 +55,12 @@ export default function memoryLanes(pi: ExtensionAPI): void {
     }
   }
 
+  /** Settles once no worker of the current session runs. */
+  async function whenIdle(): Promise<void> {
+    const session = await current.opening;
+    await session?.whenIdle();
+  }
+
   const lines = registerEntryRenderers(pi);
   pi.on("session_start", async (event, ctx) => {
     current = newHolder(event.reason);
@@ -83,10 +89,12 @@ export default function memoryLanes(pi: ExtensionAPI): void {
   pi.on("model_select", (_event, ctx) => enqueue(ctx, (session) => session.modelSelected()));
   pi.on("session_tree", (_event, ctx) => enqueue(ctx, (session) => session.branchMoved()));
   pi.on("session_before_compact", (event, ctx) => attempt(ctx, (session) => session.beforeCompact(event)));
-  pi.on("session_compact", (_event, ctx) => enqueue(ctx, (session) => session.compacted()));
+  pi.on("session_compact", (event, ctx) => enqueue(ctx, (session) => session.compacted(event.fromExtension)));
   pi.on("session_compact_failed", (event, ctx) =>
     enqueue(ctx, (session) => session.compactFailed(event.aborted, event.errorMessage)),
   );
+
+  answerWhenIdle(pi, whenIdle);
 
   pi.registerTool({
     name: "recall",
@@ -128,6 +136,19 @@ export default function memoryLanes(pi: ExtensionAPI): void {
     description: "Memory: run a worker now (observer or reflector)",
     getArgumentCompletions: (prefix) => completions(RUN_ARGUMENTS, prefix),
     handler: (args, ctx) => attempt(ctx, (session) => session.run(args, ctx)),
+  });
+}
+
+/**
+ * Lets other extensions wait for the workers: whoever emits `memory-lanes:when-idle` with an object finds a promise in its
+ * `idle` right after. Sessions that share an event bus each add theirs.
+ */
+function answerWhenIdle(pi: ExtensionAPI, whenIdle: () => Promise<void>): void {
+  pi.events?.on("memory-lanes:when-idle", (request) => {
+    if (typeof request !== "object" || request === null) return;
+    const before: unknown = Reflect.get(request, "idle");
+    const idle = Promise.allSettled([before, whenIdle()]).then(() => undefined);
+    Reflect.set(request, "idle", idle);
   });
 }
 

@@ -17,6 +17,7 @@ import { planFold } from "../../reducers/ledger/compaction-plan.ts";
 import { recallFrom, renderRecall } from "../../reducers/ledger/recall.ts";
 import { messageOf } from "../../reducers/message-of.ts";
 import { loadSettings, settingsWarning } from "../settings/settings.ts";
+import { announcements, workersAreIdle } from "./announcements.ts";
 import { branchChange, describeBranch, entriesAmong } from "./branch-sync.ts";
 import { foldRequest } from "./fold-request.ts";
 import { modelFor, modelName } from "./model-choice.ts";
@@ -61,6 +62,8 @@ export function openMemorySession(
   const piEvents$ = new Subject<Unstamped>();
   const closed$ = new Subject<void>();
   let hasFailed = false;
+  /** Pi asked for a compaction, and we answered with a fold. */
+  let offered = false;
   const lookup: EntryLookup = (id) => manager.getEntry(id);
   const { settings, problems } = loadSettings({
     agentDir: host.getAgentDir(),
@@ -124,6 +127,7 @@ export function openMemorySession(
     effects: [
       ...(recorder ? [watching(recorder.take)] : []),
       workerRuns,
+      announcements(pi),
       compactionRequests,
       watching(history.add),
       footer(ctx),
@@ -169,6 +173,7 @@ export function openMemorySession(
 
     /** Answers Pi's compaction from the ledger; nothing when memory is empty, so that Pi does it. */
     beforeCompact(event: SessionBeforeCompactEvent) {
+      offered = false;
       hear({ type: "compaction.started", reason: event.reason });
       const { session } = engine.state;
       const entryAt = entriesAmong(event.branchEntries, session.branch, lookup);
@@ -180,14 +185,17 @@ export function openMemorySession(
         entryAt,
       );
       if (!plan) return undefined;
+      offered = true;
       const { firstKeptEntryId, summary, details } = plan;
       const { tokensBefore } = event.preparation;
       return { compaction: { firstKeptEntryId, summary, details, tokensBefore } };
     },
-    compacted() {
+    /** Pi takes the last answer of any extension: what stands now need not be what we gave. */
+    compacted(fromExtension: boolean) {
       sync();
       const folded = engine.state.session.ledger.latestCompaction?.folded ?? false;
-      piEvents$.next({ type: "compaction.finished", folded });
+      piEvents$.next({ type: "compaction.finished", folded, offered, fromExtension });
+      offered = false;
     },
     compactFailed: (aborted: boolean, message: string | undefined) =>
       hear({
@@ -242,6 +250,8 @@ export function openMemorySession(
       await host.copyToClipboard(text);
       show(command, `Copied ${mode} memory to the clipboard.`);
     },
+
+    whenIdle: () => workersAreIdle(engine, steps$),
 
     showLanes: ui.showLanes,
     run: ui.run,

@@ -1,7 +1,8 @@
 import { type Effect, watching } from "../../effects/effect.ts";
+import type { Step } from "../../machines/engine.ts";
 import type { EngineEvent } from "../../reducers/engine/events.ts";
 import { backlogOf } from "../../reducers/engine/observer-chunk.ts";
-import { backlogWords, resultWords } from "../../reducers/words.ts";
+import { backlogWords, REPLACED_ADVICE, replacedWords, resultWords } from "../../reducers/words.ts";
 import type { RunDemands } from "./run-demand.ts";
 
 interface NoticesOptions {
@@ -25,6 +26,8 @@ export function notices({ tellsRecorded, demands, show }: NoticesOptions): Effec
       }
       const demanded = demands.resultOf(step);
       if (demanded) return show(demanded);
+      const replaced = firstReplaced(step);
+      if (replaced !== undefined) session.notify(replaced, "warning");
       for (const command of step.commands) {
         if (command.type !== "notify") continue;
         if (command.about === "failed") session.notify(failureWords(step.event), command.level);
@@ -36,6 +39,13 @@ export function notices({ tellsRecorded, demands, show }: NoticesOptions): Effec
 
 function isOfObserver(event: EngineEvent): boolean {
   return event.type === "run.finished" && event.worker === "observer";
+}
+
+/** One word a session: from then on `/om:status` tells. */
+function firstReplaced({ event, state: { replacedFolds } }: Step): string | undefined {
+  if (event.type !== "compaction.finished" || event.folded || !event.offered) return undefined;
+  if (replacedFolds?.count !== 1) return undefined;
+  return `Memory: the agent does not see its memory after this compaction: ${replacedWords(replacedFolds.by)}. Nothing is lost, but each compaction will go like this. ${REPLACED_ADVICE}`;
 }
 
 /** What became of a run or a compaction that failed, by the event that the lane heard of it. */

@@ -35,8 +35,10 @@ const compactionSetup = setup({
   guards: {
     isPassive: ({ event }) => event.input.passive,
     isActive: ({ event }) => !event.input.passive,
-    isDue: ({ context, event: { input } }) => isCompactionDue(input) && missingByFailure(context, input) <= 0,
+    isDue: ({ context, event: { input } }) => isDue(context, input),
+    isDueWithMemory: ({ context, event: { input } }) => isDue(context, input) && input.hasMemory,
     isNotDue: ({ event }) => !isCompactionDue(event.input),
+    hasNoMemory: ({ event }) => !event.input.hasMemory,
     isObserverBehind: ({ context, event }) => event.input.observerBehind && context.waits < MOST_WAITS,
     mayGoAheadNow: ({ context, event: { input } }) =>
       context.waits > 0 && input.agentIdle && !input.observerBehind,
@@ -78,7 +80,7 @@ const onFailure = [
 ] as const;
 
 /**
- * Asks Pi to compact when the clock says so and the agent has settled. A compaction that Pi or the user
+ * Asks Pi to compact when the clock says so, there is memory to fold and the agent has settled. A compaction that Pi or the user
  * started counts like one of ours.
  */
 export const compactionLane = compactionSetup.createMachine({
@@ -98,12 +100,15 @@ export const compactionLane = compactionSetup.createMachine({
       },
     },
     idle: {
-      description: "The clock is below its threshold.",
+      description:
+        "The clock is below its threshold, or there is nothing to fold yet and Pi's own limit holds.",
       on: {
         "input.changed": [
           { guard: "isPassive", target: "passive" },
-          { guard: "isDue", target: "due" },
+          { guard: "isDueWithMemory", target: "due" },
         ],
+        // Somebody's attempt on tokens that would be due, were there something to fold.
+        "compaction.failed": { guard: "isDue", actions: "rememberFailure" },
       },
     },
     due: {
@@ -113,6 +118,7 @@ export const compactionLane = compactionSetup.createMachine({
         "input.changed": [
           { guard: "isPassive", target: "passive" },
           { guard: "isNotDue", target: "idle" },
+          { guard: "hasNoMemory", target: "idle" },
           { guard: "mayGoAheadNow", target: "requested" },
         ],
         "agent.settled": [{ guard: "isObserverBehind", actions: "rememberTrigger" }, { target: "requested" }],
@@ -148,8 +154,10 @@ export const compactionLane = compactionSetup.createMachine({
       on: {
         "input.changed": [
           { guard: "isPassive", target: "passive" },
-          { guard: "isDue", target: "due" },
+          { guard: "isDueWithMemory", target: "due" },
         ],
+        // Somebody's attempt on tokens that would be due, were there something to fold.
+        "compaction.failed": { guard: "isDue", actions: "rememberFailure" },
       },
     },
     backingOff: {
@@ -158,7 +166,8 @@ export const compactionLane = compactionSetup.createMachine({
         "input.changed": [
           { guard: "isPassive", target: "passive" },
           { guard: "isNotDue", target: "idle" },
-          { guard: "isDue", target: "due" },
+          { guard: "hasNoMemory", target: "idle" },
+          { guard: "isDueWithMemory", target: "due" },
         ],
       },
     },
@@ -167,6 +176,10 @@ export const compactionLane = compactionSetup.createMachine({
 
 function runIdOf(request: number): string {
   return `compaction-${request}`;
+}
+
+function isDue(context: CompactionContext, input: CompactionInput): boolean {
+  return isCompactionDue(input) && missingByFailure(context, input) <= 0;
 }
 
 function isCompactionDue(input: CompactionInput): boolean {

@@ -4,7 +4,7 @@ import type { EngineState } from "../../reducers/engine/engine-state.ts";
 import type { LaneName } from "../../reducers/engine/lane-names.ts";
 import { unobservedTail } from "../../reducers/ledger/compaction-plan.ts";
 import { isPoolOverTarget } from "../../reducers/ledger/pool.ts";
-import { clocksOfSession, hasUnreflected } from "../../reducers/session.ts";
+import { clocksOfSession, hasMemory, hasUnreflected } from "../../reducers/session.ts";
 import { compactionThreshold } from "../../reducers/settings.ts";
 
 /** What every message to a lane carries: all that its guards may ask, as it is at that moment. */
@@ -35,6 +35,8 @@ export interface CompactionInput extends LaneInput {
   /** All source tokens of the branch: how the lane sees that new ones came */
   readonly total: number;
   readonly agentIdle: boolean;
+  /** A fold has something to show. Without it a compaction would be Pi's own, which costs a model call. */
+  readonly hasMemory: boolean;
   /**
    * More is unobserved than a cut made now could keep verbatim, and the observer is about to observe it: a cut made
    * after its run will lose nothing.
@@ -119,6 +121,7 @@ function compactionInput(state: EngineState, observer: string, at: number): Comp
     sinceCompaction: clocks.sinceCompaction,
     total: tokensAfter(session.branch, NOWHERE),
     agentIdle,
+    hasMemory: hasMemory(session),
     observerBehind: clocks.compact >= threshold && isObserverBehind(state, observer, clocks),
   };
 }

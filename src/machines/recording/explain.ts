@@ -143,6 +143,9 @@ function whyCompaction(why: Why): string {
   }
 }
 
+/** Why a compaction whose clock is at its threshold is not due while memory is empty. */
+export const NOTHING_TO_FOLD = "nothing to fold yet, so compacting is left to Pi's own limit";
+
 /**
  * In whichever state the lane waits: each rule asks for new tokens, and the one that asks for most is named. What a failure
  * asks for depends on how many there are once the others have theirs.
@@ -159,7 +162,10 @@ function whyCompactionIsNotDue({ snapshot, inputs: { compaction: input } }: Why)
   if (state === "coolingDown" || (missing > 0 && byTail === missing))
     parts.push(`the last compaction kept ${grouped(keptByCompaction(input))} tokens`);
   if (state === "backingOff" || byFailure > 0) parts.push(inARow(context.failures));
-  return [...parts, missing > 0 ? makeItDue(missing) : "due at the next event"].join("; ");
+  const due = missing > 0 ? makeItDue(missing) : "due at the next event";
+  if (input.hasMemory) parts.push(due);
+  else parts.push(missing > 0 ? `${due}, once there is something to fold` : NOTHING_TO_FOLD);
+  return parts.join("; ");
 }
 
 function makeItDue(missing: number): string {

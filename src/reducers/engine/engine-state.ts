@@ -25,8 +25,18 @@ export interface EngineState {
   readonly agentIdle: boolean;
   readonly workers: Readonly<Record<Worker, WorkerRecord>>;
   readonly compactionFailure: (Failure & { readonly at: string }) | null;
+  /** Folds of ours that Pi did not use, since another extension answered after us. */
+  readonly replacedFolds: ReplacedFolds | null;
   /** What the observer last judged to hold nothing worth recording. */
   readonly emptyRange: EmptyRange | null;
+}
+
+export interface ReplacedFolds {
+  readonly count: number;
+  /** When it last happened; ISO 8601 */
+  readonly at: string;
+  /** Whose summary came instead: that extension's, or Pi's own, for which Pi asks a model. */
+  readonly by: "extension" | "pi";
 }
 
 /** A range of the branch from the observe watermark on. */
@@ -47,6 +57,7 @@ export function initialState(): EngineState {
     agentIdle: true,
     workers: { observer: idleWorker(), reflector: idleWorker(), dropper: idleWorker() },
     compactionFailure: null,
+    replacedFolds: null,
     emptyRange: null,
   };
 }
@@ -82,7 +93,7 @@ export function evolve(state: EngineState, event: EngineEvent): EngineState {
         emptyRange: emptyRangeAfter(state, event),
       };
     case "compaction.finished":
-      return { ...state, compactionFailure: null };
+      return { ...state, compactionFailure: null, replacedFolds: replacedFoldsAfter(state, event) };
     case "compaction.failed":
       if (event.failure.kind === AGENT_BUSY) return state;
       return { ...state, compactionFailure: { ...event.failure, at: event.at } };
@@ -92,14 +103,17 @@ export function evolve(state: EngineState, event: EngineEvent): EngineState {
 }
 
 /** The part of a state that `session.opened` alone does not tell. */
-export type Resumed = Pick<EngineState, "agentIdle" | "workers" | "compactionFailure" | "emptyRange">;
+export type Resumed = Pick<EngineState, "agentIdle" | "workers" | "compactionFailure" | "emptyRange"> & {
+  /** Older keyframes do not say. */
+  readonly replacedFolds?: ReplacedFolds | null | undefined;
+};
 
 /** The state with what a keyframe adds to its `session.opened`. */
 export function restored(
   state: EngineState,
-  { agentIdle, workers, compactionFailure, emptyRange }: Resumed,
+  { agentIdle, workers, compactionFailure, replacedFolds = null, emptyRange }: Resumed,
 ): EngineState {
-  return { ...state, agentIdle, workers, compactionFailure, emptyRange };
+  return { ...state, agentIdle, workers, compactionFailure, replacedFolds, emptyRange };
 }
 
 /** What all workers have used so far. */
@@ -123,6 +137,14 @@ export function addUsage(a: Usage, b: Usage): Usage {
     cacheWrite: a.cacheWrite + b.cacheWrite,
     cost: a.cost + b.cost,
   };
+}
+
+function replacedFoldsAfter(
+  { replacedFolds }: EngineState,
+  { folded, offered, fromExtension, at }: EngineEventOf<"compaction.finished">,
+): ReplacedFolds | null {
+  if (folded || !offered) return replacedFolds;
+  return { count: (replacedFolds?.count ?? 0) + 1, at, by: fromExtension ? "extension" : "pi" };
 }
 
 function emptyRangeAfter(state: EngineState, event: EngineEventOf<"run.finished">): EmptyRange | null {

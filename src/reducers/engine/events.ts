@@ -87,7 +87,14 @@ export const EngineEventSchema = z.discriminatedUnion("type", [
   event("run.demanded", { lane: LaneNameSchema }),
   RunFinishedSchema,
   event("compaction.started", { reason: z.string() }),
-  event("compaction.finished", { folded: z.boolean() }),
+  event("compaction.finished", {
+    /** The summary that stands is memory. */
+    folded: z.boolean(),
+    /** We answered with a fold; if `folded` is false, Pi took something else instead. Older recordings do not say. */
+    offered: z.boolean().optional(),
+    /** An extension gave the summary that stands, not Pi's own summariser. Likewise. */
+    fromExtension: z.boolean().optional(),
+  }),
   event("compaction.failed", { failure: FailureSchema }),
 ]);
 export type EngineEvent = z.infer<typeof EngineEventSchema>;

@@ -82,9 +82,10 @@ export function visibleMemory(branch: Branch, ledger: Ledger, lookup: EntryLooku
   return { observations: details?.observations ?? [], reflections: details?.reflections ?? [] };
 }
 
-/** Whether a compaction that was not ours came after the visible memory, so that the agent no longer sees it. */
-export function isVisibleMemoryStale(ledger: Ledger): boolean {
-  return ledger.latestFolded !== null && ledger.latestCompaction?.folded === false;
+/** Whether the latest compaction was not ours, so that the agent sees another summary than the memory that there is. */
+export function isVisibleMemoryStale({ latestCompaction, latestFolded, counts }: Ledger): boolean {
+  const isOther = latestCompaction?.folded === false;
+  return isOther && (latestFolded !== null || counts.observations > 0 || counts.reflections > 0);
 }
 
 /** What `full` has and `visible` lacks, and the other way round. */

@@ -320,9 +320,20 @@ describe("a recording", () => {
 });
 
 describe("a compaction", () => {
-  it("is asked for when Pi is idle, and reported once when Pi refuses", async () => {
+  /** A session that is over its threshold, and of which something is remembered. */
+  function remembering(): void {
     start({ observeAfterTokens: 100_000, compactAfterTokens: 100 });
-    pi.user(LONG);
+    const said = pi.user(LONG);
+    const observations = [observationOf("The user says word.", { sourceEntryIds: [said] })];
+    pi.append({
+      type: "custom",
+      customType: "om.observations.recorded",
+      data: { observations, coversUpToId: said },
+    });
+  }
+
+  it("is asked for when Pi is idle, and reported once when Pi refuses", async () => {
+    remembering();
     pi.memory.agentSettled(false);
     expect(pi.compactions).toHaveLength(1);
     pi.memory.compactFailed(false, "Nothing to compact");
@@ -332,8 +343,7 @@ describe("a compaction", () => {
   });
 
   it("is not asked for while something goes on that it would interrupt, but at the next settling", async () => {
-    start({ observeAfterTokens: 100_000, compactAfterTokens: 100 });
-    pi.user(LONG);
+    remembering();
     pi.isIdle = false;
     pi.memory.agentSettled(false);
     expect(pi.compactions).toEqual([]);
@@ -345,12 +355,19 @@ describe("a compaction", () => {
   });
 
   it("that Pi refuses after the session was closed is nobody's business", async () => {
-    start({ observeAfterTokens: 100_000, compactAfterTokens: 100 });
-    pi.user(LONG);
+    remembering();
     pi.memory.agentSettled(false);
     await pi.close("new");
     pi.compactions[0]?.(new Error("This extension ctx is stale"));
     expect(pi.notices).toEqual([]);
+  });
+
+  it("is left to Pi while nothing is remembered", async () => {
+    start({ observeAfterTokens: 100_000, compactAfterTokens: 100 });
+    pi.user(LONG);
+    pi.memory.agentSettled(false);
+    expect(pi.compactions).toEqual([]);
+    expect(await pi.lanes()).toContain("nothing to fold yet, so compacting is left to Pi's own limit");
   });
 });
 

@@ -1,5 +1,6 @@
 import { describe, it } from "vitest";
-import { fact } from "../../support/builders.ts";
+import type { Settings } from "../../../src/reducers/settings.ts";
+import { fact, MEMORY } from "../../support/builders.ts";
 import {
   agentIsBusy,
   agentStarts,
@@ -10,9 +11,11 @@ import {
   compactionFails,
   compactionStarts,
   event,
-  given,
-  givenWindow,
+  given as givenNothing,
+  givenWindow as givenNothingInWindow,
+  type Happening,
   moveTo,
+  remember,
   runEnds,
   say,
   settle,
@@ -25,6 +28,11 @@ import {
 const settings = { observeAfterTokens: 1_000_000, reflectAfterTokens: 1_000_000, compactAfterTokens: 1000 };
 /** The same with an observer that has something to read at 1,000 tokens. */
 const observing = { ...settings, observeAfterTokens: 1000 };
+
+/** Sessions that remember something, as all do but the first minutes of one. */
+const given = (under: Partial<Settings>, ...past: Happening[]) => givenNothing(under, remember, ...past);
+const givenWindow = (window: number, under: Partial<Settings>, ...past: Happening[]) =>
+  givenNothingInWindow(window, under, remember, ...past);
 
 describe("compaction lane", () => {
   it("asks Pi when it is due and the agent has settled, not before", () => {
@@ -89,7 +97,7 @@ describe("compaction lane", () => {
     given(settings, turn(1000), settle, compactionFails)
       .when(moveTo())
       .then({ compaction: "idle" })
-      .when(moveTo(fact.user("e1", 1000)), settle)
+      .when(moveTo(...MEMORY, fact.user("e1", 1000)), settle)
       .then({ commands: [] })
       .when(turn(1), settle)
       .then({ commands: [asksToCompact("compaction-2")] });
@@ -204,5 +212,46 @@ describe("compaction lane", () => {
       .then({ observer: failed ? "backingOff" : "idle" })
       .when(settle)
       .then({ commands });
+  });
+
+  it("leaves it to Pi while there is nothing to fold, and is due once there is", () => {
+    givenNothing(settings)
+      .when(times(5, turn(1000), settle))
+      .then({ compaction: "idle", commands: [] })
+      .when(remember)
+      .then({ compaction: "due", commands: [] })
+      .when(settle)
+      .then({ commands: [asksToCompact("compaction-1")] });
+  });
+
+  it("remembers a failure of somebody's attempt though there was nothing to fold", () => {
+    for (const before of [[], [compact("e1")]]) {
+      givenNothing(settings, turn(1000), ...before, turn(1000))
+        .when(compactionFails, remember, settle)
+        .then({ commands: [] })
+        .when(turn(1), settle)
+        .then({ commands: [asksToCompact()] });
+    }
+  });
+
+  it("has nothing to fold any more when all that was remembered is dropped or left behind", () => {
+    const dropped = fact.dropped("d", "m", "0123456789ab");
+    for (const forget of [append(dropped), moveTo(fact.user("e1", 1000))]) {
+      given(settings, turn(1000)).when(forget, settle).then({ compaction: "idle", commands: [] });
+    }
+    given(settings, turn(1000), append(dropped))
+      .when(append(fact.reflected("r", "m", "abcdef012345:5")))
+      .then({ compaction: "due" });
+  });
+
+  it("asks for nothing after a compaction or a failure either, with nothing to fold", () => {
+    givenNothing(settings, turn(1000), compact("e1"))
+      .when(times(3, turn(1000), settle))
+      .then({ compaction: "coolingDown", commands: [] })
+      .when(remember)
+      .then({ compaction: "due" });
+    given(settings, turn(1000), settle, compactionFails)
+      .when(moveTo(fact.user("e1", 3000)), settle)
+      .then({ compaction: "idle", commands: [] });
   });
 });

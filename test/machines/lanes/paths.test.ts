@@ -52,6 +52,7 @@ const cut: CompactionInput = {
   sinceCompaction: 10,
   total: 10,
   agentIdle: true,
+  hasMemory: true,
   observerBehind: false,
 };
 const compactionInputs: readonly CompactionInput[] = [
@@ -63,6 +64,7 @@ const compactionInputs: readonly CompactionInput[] = [
   { ...cut, total: 30 },
   { ...cut, agentIdle: false },
   { ...cut, observerBehind: true },
+  { ...cut, hasMemory: false },
 ];
 
 function workEvents({ context }: AnyMachineSnapshot): LaneEvent[] {
@@ -137,6 +139,18 @@ describe.each(Object.entries(WALKS))("the %s machine", (name, plan) => {
   });
 
   if (name === "scheduler") return;
+
+  it("asks for no compaction with nothing to fold, unless it is known to be due", () => {
+    for (const way of reached().ways) {
+      let wasDue = false;
+      for (const { event, emitted, state } of replayWay(machine, way).steps) {
+        const asks = emitted.some(({ type }) => type === "requestCompaction");
+        if (asks && event.type === "input.changed") expect(event.input).toMatchObject({ hasMemory: true });
+        else if (asks) expect(wasDue).toBe(true);
+        wasDue = state === "due";
+      }
+    }
+  });
 
   it("has work in progress from its command to its end, and never twice at once", () => {
     for (const way of reached().ways) {

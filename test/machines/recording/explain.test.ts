@@ -4,11 +4,14 @@ import type { Step } from "../../../src/machines/engine.ts";
 import { createEngine } from "../../../src/machines/engine.ts";
 import { explainLane, whyLane } from "../../../src/machines/recording/explain.ts";
 import { LANES, type LaneName } from "../../../src/reducers/engine/lane-names.ts";
-import { fact, finished } from "../../support/builders.ts";
+import type { Settings } from "../../../src/reducers/settings.ts";
+import { fact, finished, MEMORY } from "../../support/builders.ts";
 import { type Act, actedSession, anyAct } from "../../support/engine-acts.ts";
 import { type Schedule, schedule } from "../../support/schedule.ts";
 
 const settings = { observeAfterTokens: 1000, reflectAfterTokens: 2000, compactAfterTokens: 5000 };
+
+/** A record of an observer's entry */
 
 /** What is said of a lane after the latest event, `later` milliseconds on. */
 function explain(s: Schedule, lane: LaneName, later = 0): string {
@@ -66,7 +69,7 @@ describe("explaining any lane", () => {
   it("says that the next event will do it when proactive work was just put on", () => {
     const s = schedule({ ...settings, passive: true });
     s.say(1000);
-    const observed = fact.observed("o", s.tip);
+    const observed = fact.observed("o", s.tip, "0123456789ab:5");
     s.say(5000);
     s.tell({ type: "branch.extended", entries: [observed] });
     s.tell({
@@ -280,9 +283,33 @@ describe("explaining reflect/drop", () => {
 
 describe("explaining compaction", () => {
   const quiet = { ...settings, observeAfterTokens: 1e6, reflectAfterTokens: 1e6 };
+  const remembering = (under: Partial<Settings>) => {
+    const s = schedule(under);
+    s.tell({ type: "branch.extended", entries: [...MEMORY] });
+    return s;
+  };
+
+  it("idle, coolingDown: that there is nothing to fold, once nothing else is missing", () => {
+    const s = schedule(quiet);
+    s.say(4000);
+    expect(explain(s, "compaction")).toMatch(
+      /; 1,000 more tokens make it due, once there is something to fold$/,
+    );
+    s.say(1000);
+    expect(explain(s, "compaction")).toBe(
+      "compaction is idle: 5,000 of 5,000 tokens; nothing to fold yet, so compacting is left to Pi's own limit",
+    );
+    s.compact("e2");
+    s.say(4000);
+    expect(explain(s, "compaction")).toMatch(
+      /^compaction is coolingDown .*kept 1,000 tokens; nothing to fold yet, so .* Pi's own limit$/,
+    );
+    s.tell({ type: "branch.extended", entries: [...MEMORY] });
+    expect(explain(s, "compaction")).toMatch(/^compaction is due .*; waiting for agent_settled/);
+  });
 
   it("due, then requested, then lost", () => {
-    const s = schedule(quiet);
+    const s = remembering(quiet);
     s.tell({ type: "agent.started" });
     s.turn(5100);
     expect(explain(s, "compaction")).toMatch(/; waiting for agent_settled, so that it interrupts nobody$/);
@@ -293,7 +320,7 @@ describe("explaining compaction", () => {
   });
 
   it("due, held back because a cut would lose what the observer is about to read", () => {
-    const s = schedule({ ...settings, reflectAfterTokens: 1e6, compactionGapMaxTokens: 100 });
+    const s = remembering({ ...settings, reflectAfterTokens: 1e6, compactionGapMaxTokens: 100 });
     s.tell({ type: "agent.started" });
     s.turn(5100);
     s.settle();
@@ -303,20 +330,20 @@ describe("explaining compaction", () => {
   });
 
   it("due, held back, and nobody has asked yet", () => {
-    const s = schedule({ ...settings, reflectAfterTokens: 1e6, compactionGapMaxTokens: 100 });
+    const s = remembering({ ...settings, reflectAfterTokens: 1e6, compactionGapMaxTokens: 100 });
     s.tell({ type: "agent.started" });
     s.turn(5100);
     expect(explain(s, "compaction")).toMatch(/5,100 unobserved tokens, waiting for agent_settled$/);
   });
 
   it("compacting: that its end is waited for", () => {
-    const s = schedule(quiet);
+    const s = remembering(quiet);
     s.tell({ type: "compaction.started", reason: "manual" });
     expect(explain(s, "compaction")).toMatch(/; a compaction is in progress, and its end moves the lane$/);
   });
 
   it("backingOff: how often it failed, and that it is below its threshold too", () => {
-    const s = schedule(quiet);
+    const s = remembering(quiet);
     s.say(4000);
     const failed = { type: "compaction.failed", failure: { kind: "refused", message: "" } } as const;
     for (let i = 0; i < 2; i++) {
@@ -334,7 +361,7 @@ describe("explaining compaction", () => {
   });
 
   it("idle at its threshold after a failure: how many new tokens that takes", () => {
-    const s = schedule(quiet);
+    const s = remembering(quiet);
     s.say(5000);
     s.tell({ type: "compaction.failed", failure: { kind: "refused", message: "" } });
     expect(explain(s, "compaction")).toMatch(
@@ -343,14 +370,14 @@ describe("explaining compaction", () => {
   });
 
   it("counts past the tokens of the last failure, on a branch that has fewer", () => {
-    const s = schedule(quiet);
+    const s = remembering(quiet);
     s.say(5000);
     const failed = { type: "compaction.failed", failure: { kind: "refused", message: "" } } as const;
     for (let i = 0; i < 3; i++) {
       s.tell({ type: "compaction.started", reason: "manual" });
       s.tell(failed);
     }
-    s.tell({ type: "branch.replaced", branch: [fact.user("other", 4900)] });
+    s.tell({ type: "branch.replaced", branch: [...MEMORY, fact.user("other", 4900)] });
     // At 5,000 it would be the same again; a third failure asks for 625 tokens beyond it.
     expect(explain(s, "compaction")).toMatch(/; 3 failures in a row; 725 more tokens make it due$/);
     expect(s.say(724).snapshot.states.compaction).toBe("idle");
@@ -358,7 +385,7 @@ describe("explaining compaction", () => {
   });
 
   it("coolingDown: what was kept, and how much must come", () => {
-    const s = schedule(quiet);
+    const s = remembering(quiet);
     s.say(3000);
     s.say(2000);
     s.compact("e2");

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Step } from "../../../src/machines/engine.ts";
 import { createRecordedTimeline } from "../../../src/machines/what-if/simulated-recording.ts";
 import type { Request } from "../../../src/machines/what-if/simulation.ts";
-import { fact, finished } from "../../support/builders.ts";
+import { fact, finished, MEMORY } from "../../support/builders.ts";
 import { type Schedule, schedule } from "../../support/schedule.ts";
 
 const settings = {
@@ -71,13 +71,14 @@ describe("the results in a recording", () => {
 
   it("are compactions that the lane had asked for, to their end or failure", () => {
     const s = schedule({ ...settings, observeAfterTokens: 1_000_000 });
+    s.tell({ type: "branch.extended", entries: [...MEMORY] });
     s.turn(5000);
     s.settle();
     expect(s.engine.snapshot.states.compaction).toBe("requested");
     s.tell({ type: "compaction.started", reason: "threshold" });
     s.tell({ type: "branch.extended", entries: [fact.user("x", 1), compaction] });
     s.tell({ type: "compaction.finished", folded: true });
-    expect(told(s, 4)).toEqual([
+    expect(told(s, 5)).toEqual([
       "compaction.started of compaction-1",
       "user",
       "compaction of compaction-1",
@@ -100,6 +101,7 @@ describe("the results in a recording", () => {
 
   it("are no compactions of an engine before", () => {
     const s = schedule({ ...settings, observeAfterTokens: 1_000_000 });
+    s.tell({ type: "branch.extended", entries: [...MEMORY] });
     s.turn(5000);
     s.settle();
     s.tell({ type: "compaction.started", reason: "threshold" });
@@ -166,6 +168,7 @@ describe("the recorded answer to a request", () => {
 
   it("to a compaction is the one that was asked for then", () => {
     const s = schedule({ ...settings, observeAfterTokens: 1_000_000 });
+    s.tell({ type: "branch.extended", entries: [...MEMORY] });
     s.turn(5000);
     s.settle();
     const request = { type: "requestCompaction", runId: "compaction-9" } as const;

@@ -10,7 +10,7 @@ import { DEFAULT_MODEL } from "../../../src/machines/what-if/workload.ts";
 import type { Unstamped } from "../../../src/reducers/engine/events.ts";
 import type { EntryFact } from "../../../src/reducers/entries/entry-fact.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../../src/reducers/settings.ts";
-import { fact, finished, opened, stamped } from "../../support/builders.ts";
+import { fact, finished, MEMORY, opened, stamped } from "../../support/builders.ts";
 import { schedule } from "../../support/schedule.ts";
 
 const settings: Settings = {
@@ -236,9 +236,9 @@ describe("a simulation", () => {
 });
 
 describe("a modelled compaction", () => {
-  function compacted(tokens: number[], options: Partial<SimulationOptions> = {}) {
-    const s = simulate({ patch: { observeAfterTokens: 1e6 }, ...options });
-    s.open();
+  function compacted(tokens: number[], options: Partial<SimulationOptions> = {}, memory = MEMORY) {
+    const s = simulate({ patch: { observeAfterTokens: 1e6, compactionGapMaxTokens: 0 }, ...options });
+    s.open(0, [...memory]);
     tokens.forEach((count, index) => {
       s.say(index + 1, `e${index}`, count);
     });
@@ -246,12 +246,14 @@ describe("a modelled compaction", () => {
     s.at(101, { type: "turn.ended" });
     return s;
   }
+  /** An observer's entry that rests on this one */
+  const about = (id: string) => fact.observed("o", id, "0123456789ab:5");
   const entryOf = ({ steps }: Simulated) =>
     steps
       .flatMap(({ event }) => (event.type === "branch.extended" ? event.entries : []))
       .find(({ kind }) => kind === "compaction");
 
-  it("keeps what Pi would, and is Pi's own without memory", () => {
+  it("keeps what Pi would", () => {
     const s = compacted([2500, 1500, 1500]);
     expect(told(s).slice(-5)).toEqual([
       "agent.settled @100",
@@ -265,12 +267,25 @@ describe("a modelled compaction", () => {
     });
     expect(entryOf(s)).toEqual({
       ...{ id: "modelled-1", kind: "compaction", tokens: 0 },
-      compaction: { firstKeptEntryId: "e1", folded: false, fullFold: false },
+      compaction: { firstKeptEntryId: "e1", folded: true, fullFold: false },
     });
     expect(s.steps.find(({ event }) => event.type === "compaction.finished")?.event).toMatchObject({
-      folded: false,
+      folded: true,
     });
     expect(s.simulation.counts.compaction).toEqual({ recorded: 0, modelled: 1, noTrace: 0 });
+  });
+
+  it("is not asked for while there is no memory", () => {
+    const s = compacted([2500, 1500, 1500], {}, []);
+    expect(told(s).slice(-2)).toEqual(["agent.settled @100", "turn.ended @101"]);
+  });
+
+  it("is Pi's own when all memory lies in what is kept", () => {
+    const s = compacted([2500, 1500, 1500], {}, []);
+    s.at(102, { type: "branch.extended", entries: [about("e2")] });
+    s.at(103, { type: "agent.settled", aborted: false });
+    s.at(104, { type: "turn.ended" });
+    expect(entryOf(s)?.compaction).toEqual({ firstKeptEntryId: "e1", folded: false, fullFold: false });
   });
 
   it("folds the memory that there is, all of it where that is the policy", () => {
@@ -290,8 +305,11 @@ describe("a modelled compaction", () => {
   });
 
   it("fails, as Pi says, when there is nothing to compact", () => {
-    const s = compacted([6000]);
-    expect(told(s).slice(-2)).toEqual(["~compaction.failed @100", "turn.ended @101"]);
+    const s = compacted([6000], {}, []);
+    s.at(102, { type: "branch.extended", entries: [about("e0")] });
+    s.at(103, { type: "agent.settled", aborted: false });
+    s.at(104, { type: "turn.ended" });
+    expect(told(s).slice(-2)).toEqual(["~compaction.failed @103", "turn.ended @104"]);
     const failure = s.steps.at(-2)?.event;
     expect(failure).toMatchObject({ failure: { kind: "refused", message: "" } });
     expect(s.steps.at(-2)?.snapshot.states.compaction).toBe("backingOff");

@@ -12,7 +12,7 @@ import { createRunStatistics, DEFAULT_MODEL, type Workload } from "../../../src/
 import type { Worker } from "../../../src/reducers/engine/lane-names.ts";
 import { clocksOfSession } from "../../../src/reducers/session.ts";
 import type { Settings } from "../../../src/reducers/settings.ts";
-import { HEADER, stamped } from "../../support/builders.ts";
+import { HEADER, MEMORY, stamped } from "../../support/builders.ts";
 import { type PlainSession, plainSession } from "../../support/plain-session.ts";
 import { runReplay } from "../../support/run-replay.ts";
 import { schedule } from "../../support/schedule.ts";
@@ -21,6 +21,18 @@ import { schedule } from "../../support/schedule.ts";
 function talk(prompts: number, session: PlainSession = plainSession()): PlainSession {
   for (let n = 0; n < prompts; n++) session.wait(30).user(500).assistant(500);
   return session;
+}
+
+/** The same as a recording, of a session that remembers something from the start on. */
+function remembering(prompts: number): RecordingLine[] {
+  const s = schedule({ observeAfterTokens: 1_000_000, reflectAfterTokens: 1_000_000 });
+  s.tell({ type: "branch.extended", entries: [...MEMORY] });
+  for (let n = 0; n < prompts; n++) {
+    s.wait(30_000);
+    s.turn(1000);
+    s.settle();
+  }
+  return s.steps.map(({ event }) => event);
 }
 
 function replaySession({ entries }: PlainSession, options: SessionReplayOptions = {}) {
@@ -325,7 +337,7 @@ describe("tuning", () => {
   it("counts what each compaction cut, and nothing twice", () => {
     const never = gridOf([1_000_000], [1_000_000], [40_000]);
     const tune = createTune({ grid: never, patch: { compactionGapMaxTokens: 0 }, model: DEFAULT_MODEL });
-    tune.takeSession(talk(90).entries);
+    for (const line of remembering(90)) tune.takeLine(line);
     const [row] = tune.rows();
     expect(row?.compactions).toBe(3);
     expect(row?.cutUnobserved).toBe(3 * 20_000);
@@ -334,7 +346,7 @@ describe("tuning", () => {
   it("counts what compactions cut that nobody had observed", () => {
     const never = gridOf([1_000_000], [1_000_000], [40_000]);
     const tune = createTune({ grid: never, patch: { compactionGapMaxTokens: 0 }, model: DEFAULT_MODEL });
-    tune.takeSession(talk(50).entries);
+    for (const line of remembering(50)) tune.takeLine(line);
     const [row] = tune.rows();
     expect(row).toMatchObject({ compactions: 1, cutUnobserved: 20_000 });
   });

@@ -52,6 +52,20 @@ describe("the engine's books", () => {
     expect(s.engine.state.workers.observer.failure).toEqual(still ? failure : null);
   });
 
+  it("count the folds that were offered and not used, and say what came instead", () => {
+    const s = schedule(settings);
+    const finish = (folded: boolean, offered?: boolean, fromExtension?: boolean) =>
+      s.tell({ type: "compaction.finished", folded, offered, fromExtension }).state.replacedFolds;
+    expect(finish(true, true, true)).toBeNull();
+    expect(finish(false, false, true)).toBeNull();
+    expect(finish(false)).toBeNull();
+    const at = "2026-01-15T14:30:00.000Z";
+    expect(finish(false, true, false)).toEqual({ count: 1, at, by: "pi" });
+    expect(finish(true, true, true)).toEqual({ count: 1, at, by: "pi" });
+    expect(finish(false, true, true)).toEqual({ count: 2, at, by: "extension" });
+    expect(s.engine.keyframe().replacedFolds).toEqual({ count: 2, at, by: "extension" });
+  });
+
   it("tell of a compaction's failure, and when, until one succeeds; that the agent was busy is none", () => {
     const s = schedule(settings);
     const failed = () => s.engine.state.compactionFailure;

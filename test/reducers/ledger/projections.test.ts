@@ -97,6 +97,13 @@ describe("visible memory", () => {
     expect(stale(theirs, ours)).toBe(false);
   });
 
+  it("is said to be out of sight though nothing was ever folded, as soon as there is any", () => {
+    const observed = fact.observed("o", "e1", "0123456789ab:1");
+    expect(stale(observed)).toBe(false);
+    expect(stale(observed, compaction("c", "e2", false))).toBe(true);
+    expect(stale(compaction("c", "e2", false), observed)).toBe(true);
+  });
+
   it("drifts from full memory by what is to appear and what is to leave", () => {
     const projection = (observations: string, reflections: string) => ({
       observations: [...observations].map((id) => observation(id)),

@@ -85,7 +85,7 @@ function judge(name: string, text: string, settings: Settings): Finding[] {
   }
   if (isVisibleMemoryStale(ledger)) {
     const advice = "the next compaction of ours shows it again: /compact in Pi";
-    complain("a later compaction was not ours, so that the agent does not see its memory", advice);
+    complain("the latest compaction was not ours, so that the agent does not see its memory", advice);
   }
   const memory =
     counts.observations === 0

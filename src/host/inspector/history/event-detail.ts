@@ -9,6 +9,7 @@ import { poolTarget } from "../../../reducers/settings.ts";
 import { countOf, dollars, duration, grouped, LANE_LABELS, resultWords } from "../../../reducers/words.ts";
 import { type EventHistory, lastAtMost, perLane } from "./event-history.ts";
 import { rowAt } from "./event-search.ts";
+import { eventWords } from "./event-words.ts";
 import type { Change, EventDetail } from "./viewer-data.ts";
 
 /** Everything about one event: first what it changed, then why each lane stands where it stands. */
@@ -121,7 +122,7 @@ function wordsOf(key: string): string {
 
 function resultOf(event: EngineEvent): EventDetail["result"] {
   if (event.type === "compaction.finished") {
-    return [{ name: "compaction", value: event.folded ? "folded from the ledger" : "done by somebody else" }];
+    return [{ name: "compaction", value: eventWords(event) }];
   }
   if (event.type === "compaction.failed")
     return [{ name: "compaction", value: `failed: ${event.failure.kind}` }];

@@ -28,7 +28,9 @@ export function eventWords(event: EngineEvent): string {
     case "compaction.started":
       return event.reason;
     case "compaction.finished":
-      return event.folded ? "folded from the ledger" : "not ours";
+      if (event.folded) return "folded from the ledger";
+      if (!event.offered) return "not ours";
+      return `our fold replaced by ${event.fromExtension ? "another's" : "Pi's own"}`;
     case "compaction.failed":
       return event.failure.kind;
   }

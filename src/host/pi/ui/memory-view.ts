@@ -1,4 +1,5 @@
 import type { EntryLookup } from "../../../reducers/entries/entry.ts";
+import type { Ledger } from "../../../reducers/ledger/ledger.ts";
 import {
   isVisibleMemoryStale,
   resolveSelection,
@@ -8,6 +9,7 @@ import {
 import type { Projection } from "../../../reducers/ledger/records.ts";
 import { renderObservation, renderReflection } from "../../../reducers/ledger/summary.ts";
 import type { SessionState } from "../../../reducers/session.ts";
+import { countOf } from "../../../reducers/words.ts";
 
 export type ViewMode = "visible" | "full";
 
@@ -28,17 +30,20 @@ export function memoryView(session: SessionState, lookup: EntryLookup, mode: Vie
       : "Visible memory (what the agent sees since the last compaction)";
   const lines = [title];
   if (mode === "visible" && isVisibleMemoryStale(session.ledger)) {
-    lines.push("A later compaction was not ours: the agent no longer sees this.");
+    lines.push("The latest compaction was not ours: the agent sees that summary, and not this.");
   }
   if (observations.length === 0 && reflections.length === 0) {
-    lines.push(
-      mode === "full"
-        ? "Nothing recorded yet."
-        : "Nothing yet: no compaction has folded memory on this branch.",
-    );
+    lines.push(mode === "full" ? "Nothing recorded yet." : nothingVisible(session.ledger));
     return lines.join("\n");
   }
   lines.push("", `Reflections (${reflections.length})`, ...reflections.map(renderReflection));
   lines.push("", `Observations (${observations.length})`, ...observations.map(renderObservation));
   return lines.join("\n");
+}
+
+function nothingVisible({ counts }: Ledger): string {
+  const nothing = "Nothing yet: no compaction has folded memory on this branch.";
+  if (counts.active + counts.reflections === 0) return nothing;
+  const recorded = [countOf(counts.active, "active observation"), countOf(counts.reflections, "reflection")];
+  return `${nothing} ${recorded.join(" and ")} are recorded; the full view shows them.`;
 }

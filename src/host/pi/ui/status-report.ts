@@ -1,11 +1,12 @@
 import { clocksByLane } from "../../../machines/lanes/inputs.ts";
+import { NOTHING_TO_FOLD } from "../../../machines/recording/explain.ts";
 import { type EngineState, totalSpend } from "../../../reducers/engine/engine-state.ts";
 import { LANES, type LaneName, WORKERS } from "../../../reducers/engine/lane-names.ts";
 import { backlogOf } from "../../../reducers/engine/observer-chunk.ts";
 import type { EntryLookup } from "../../../reducers/entries/entry.ts";
 import { IGNORED_REASONS } from "../../../reducers/entries/entry-fact.ts";
 import { diffProjections, isVisibleMemoryStale } from "../../../reducers/ledger/projections.ts";
-import { clocksOfSession } from "../../../reducers/session.ts";
+import { clocksOfSession, hasMemory } from "../../../reducers/session.ts";
 import { poolTarget } from "../../../reducers/settings.ts";
 import {
   backlogWords,
@@ -14,6 +15,8 @@ import {
   dollars,
   grouped,
   LANE_LABELS,
+  REPLACED_ADVICE,
+  replacedWords,
   stateWords,
   timeOfDay,
   usageWords,
@@ -57,7 +60,7 @@ function memorySection({ session, settings }: EngineState, lookup: EntryLookup):
   ];
   if (isVisibleMemoryStale(ledger)) {
     lines.push(
-      "  note      the latest compaction was not ours: the agent no longer sees the visible memory above",
+      "  note      the latest compaction was not ours: the agent sees that summary, not the visible memory above",
     );
   }
   return lines.join("\n");
@@ -83,12 +86,18 @@ function laneSection(state: EngineState, lanes: StatusInput["lanes"], workerMode
   return [
     state.settings.passive ? "Lanes (passive: no proactive work)" : "Lanes",
     ...LANES.map(
-      (lane) => `  ${LANE_LABELS[lane].padEnd(12)}  ${lanes[lane]} (${stateWords(lane, lanes[lane])})`,
+      (lane) => `  ${LANE_LABELS[lane].padEnd(12)}  ${lanes[lane]} (${laneWords(state, lane, lanes)})`,
     ),
     `  model         ${workerModel}`,
     `  so far        ${runs}`,
     `  cost so far   ${dollars(usage.cost)} (${usageWords(requests, usage)}) since this session was opened`,
   ].join("\n");
+}
+
+function laneWords(state: EngineState, lane: LaneName, lanes: StatusInput["lanes"]): string {
+  const { clock, threshold } = clocksByLane(state).compaction;
+  const isForWantOfMemory = lane === "compaction" && clock >= threshold && !hasMemory(state.session);
+  return isForWantOfMemory ? NOTHING_TO_FOLD : stateWords(lane, lanes[lane]);
 }
 
 function problemSection(state: EngineState, problems: readonly SettingsProblem[]): string {
@@ -105,6 +114,12 @@ function problemSection(state: EngineState, problems: readonly SettingsProblem[]
   }
   const backlog = backlogOf(state);
   if (backlog > 0) lines.push(`  ${backlogWords(backlog)}`);
+  if (state.replacedFolds) {
+    const { count, at, by } = state.replacedFolds;
+    lines.push(
+      `  ${countOf(count, "fold")} not used, the last at ${timeOfDay(at)}: ${replacedWords(by)}. ${REPLACED_ADVICE}`,
+    );
+  }
   const { ignored, ignoredEntries } = state.session.ledger;
   const counted = IGNORED_REASONS.filter((reason) => ignored[reason] > 0);
   if (counted.length > 0) {
