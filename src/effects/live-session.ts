@@ -12,7 +12,7 @@ export type ModelChoice = { access: ModelAccess } | { problem: string };
 export interface LiveSession {
   readonly state: () => EngineState;
   readonly lookup: EntryLookup;
-  /** False once the session has been closed. */
+  /** False once the session has been closed, and once Pi has dropped it without a word. */
   readonly isOpen: () => boolean;
   /** Brings the engine's branch up to date with Pi's. */
   readonly sync: () => void;

@@ -8,6 +8,7 @@ import { commandsOf, type Effect } from "../effect.ts";
 import type { LiveSession } from "../live-session.ts";
 import { JOBS, type JobResult, type LedgerEntry, NOTHING_DONE } from "./jobs.ts";
 import { createLearntWindows, type LearntWindows } from "./model/learnt-windows.ts";
+import type { ModelAccess } from "./model/request.ts";
 
 type StartRun = Extract<Command, { type: "startRun" }>;
 
@@ -65,7 +66,7 @@ function jobOf(command: StartRun, session: LiveSession, windows: LearntWindows):
   if ("problem" in choice) {
     return of({ ...NOTHING_DONE, outcome: "failed", failure: { kind: "no-model", message: choice.problem } });
   }
-  const access = windows.within(choice.access);
+  const access = whileOpen(session, windows.within(choice.access));
   return JOBS[command.worker](session, command, access).pipe(
     map((result) => {
       if (result.failure?.kind === "prompt-too-long") windows.refused(access.model, result.asked ?? 0);
@@ -74,21 +75,37 @@ function jobOf(command: StartRun, session: LiveSession, windows: LearntWindows):
   );
 }
 
-/** Writes what a run recorded, unless the branch that it read, which is `read`'s, has been left meanwhile. */
+/** The same access, for as long as there is a session to ask it for. */
+function whileOpen(session: LiveSession, { model, stream }: ModelAccess): ModelAccess {
+  return {
+    model,
+    stream(context, options) {
+      if (!session.isOpen()) throw new Error("the session has ended");
+      return stream(context, options);
+    },
+  };
+}
+
+/** Writes what a run recorded, unless the session is gone or the branch that it read, which is `read`'s, has been left. */
 function appended(session: LiveSession, result: JobResult, read: SessionState): JobResult {
   if (result.coversUpToId === null || result.outcome === "failed") return result;
+  if (!session.isOpen()) return stale(result);
   try {
     session.sync();
     const now = session.state().session;
     const isStale =
       positionOf(now.branch, result.coversUpToId) === NOWHERE ||
       (result.entry && !holdsOn(now, result.entry, read));
-    if (isStale) return { ...result, outcome: "stale", records: 0 };
+    if (isStale) return stale(result);
     if (result.entry) session.append(result.entry.customType, result.entry.data);
     return result;
   } catch (error) {
     return { ...result, ...failedResult(error), usage: result.usage, requests: result.requests };
   }
+}
+
+function stale(result: JobResult): JobResult {
+  return { ...result, outcome: "stale", records: 0 };
 }
 
 /**

@@ -26,12 +26,12 @@ export default function memoryLanes(pi: ExtensionAPI): void {
 
   async function open(holder: Holder, ctx: ExtensionContext): Promise<MemorySession | undefined> {
     const host = await import("@earendil-works/pi-coding-agent");
-    if (holder.closed) return undefined;
+    if (!isLive(holder, ctx)) return undefined;
     if (isTooOld(host.VERSION, ctx)) {
       tell(ctx, `Memory Lanes needs Pi ${OLDEST_PI.join(".")} or newer; this is ${host.VERSION}.`);
       return undefined;
     }
-    return loadOpenMemory()(pi, ctx, holder.reason, () => !holder.closed, host);
+    return loadOpenMemory()(pi, ctx, holder.reason, () => isLive(holder, ctx), host);
   }
 
   /** Runs `act` after everything that came before it; the hook of Pi that calls this does not wait. */
@@ -47,9 +47,9 @@ export default function memoryLanes(pi: ExtensionAPI): void {
     const holder = current;
     try {
       const session = await memory(ctx);
-      return session && !holder.closed ? await act(session) : undefined;
+      return session && isLive(holder, ctx) ? await act(session) : undefined;
     } catch (error) {
-      if (!holder.closed) tell(ctx, `Memory Lanes: ${messageOf(error)}`);
+      if (isLive(holder, ctx)) tell(ctx, `Memory Lanes: ${messageOf(error)}`);
       return undefined;
     }
   }
@@ -140,6 +140,20 @@ interface Holder {
 
 function newHolder(reason = "startup"): Holder {
   return { reason, opening: undefined, warmUp: undefined, closed: false };
+}
+
+/**
+ * Whether the session is still there. `AgentSession.dispose()`, by which programs end one, calls no hook; from then on Pi's
+ * contexts throw whatever they are asked.
+ */
+function isLive(holder: Holder, ctx: ExtensionContext): boolean {
+  if (holder.closed) return false;
+  try {
+    void ctx.cwd;
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Long enough that Pi has answered its first request, short enough that nobody waits for the footer. */

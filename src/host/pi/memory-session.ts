@@ -9,6 +9,7 @@ import { compactionRequests } from "../../effects/compaction.ts";
 import { watching } from "../../effects/effect.ts";
 import type { LiveSession } from "../../effects/live-session.ts";
 import { runLoop } from "../../effects/loop.ts";
+import { whenGone } from "../../effects/session-life.ts";
 import { workerRuns } from "../../effects/workers/runs.ts";
 import { createEngine } from "../../machines/engine.ts";
 import type { Unstamped } from "../../reducers/engine/events.ts";
@@ -44,7 +45,7 @@ export type PiHost = Pick<
 
 /**
  * Opens memory for a session. From here on the engine decides and this module only carries facts in; the effects carry
- * commands out. `isOpen` turns false when Pi closes the session, after which `pi` and `ctx` must not be touched.
+ * commands out. `isOpen` turns false when the session is closed or gone, after which `pi` and `ctx` must not be touched.
  */
 export function openMemorySession(
   pi: ExtensionAPI,
@@ -124,6 +125,7 @@ export function openMemorySession(
       ...(recorder ? [watching(recorder.take)] : []),
       workerRuns,
       compactionRequests,
+      whenGone(() => void close("disposed")),
       watching(history.add),
       footer(ctx),
       notices({
@@ -157,6 +159,26 @@ export function openMemorySession(
   function hear(event: Unstamped): void {
     sync();
     piEvents$.next(event);
+  }
+
+  let closing: Promise<void> | undefined;
+
+  /** Ends everything that is under way; resolves when what was to be written is. Called again, it waits for the same. */
+  function close(why: string): Promise<void> {
+    closing ??= end(why);
+    return closing;
+  }
+
+  async function end(why: string): Promise<void> {
+    try {
+      piEvents$.next({ type: "session.closed", reason: why });
+      if (!hasFailed) keepKeyframe(engine);
+      demands.close();
+    } finally {
+      closed$.next();
+    }
+    await Promise.allSettled([ui.close(), recorder?.close()]);
+    engine.stop();
   }
 
   return {
@@ -240,17 +262,7 @@ export function openMemorySession(
     run: ui.run,
     inspect: ui.inspect,
 
-    async close(closing: string) {
-      try {
-        piEvents$.next({ type: "session.closed", reason: closing });
-        if (!hasFailed) keepKeyframe(engine);
-        demands.close();
-      } finally {
-        closed$.next();
-      }
-      await Promise.allSettled([ui.close(), recorder?.close()]);
-      engine.stop();
-    },
+    close,
   };
 }
 

@@ -40,6 +40,7 @@ function hanging() {
       timestamp: "2026-01-15T09:00:00.000Z",
       message: { role: "user", content: "word ".repeat(20), timestamp: 0 },
     }),
+    isOpen: () => true,
     sync() {},
     append,
     workerModel: () => ({ access: { model, stream } }),
