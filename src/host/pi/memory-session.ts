@@ -61,6 +61,8 @@ export function openMemorySession(
   const piEvents$ = new Subject<Unstamped>();
   const closed$ = new Subject<void>();
   let hasFailed = false;
+  /** The end of the compaction that Pi was asked for last */
+  let compaction = Promise.resolve();
   const lookup: EntryLookup = (id) => manager.getEntry(id);
   const { settings, problems } = loadSettings({
     agentDir: host.getAgentDir(),
@@ -87,7 +89,17 @@ export function openMemorySession(
     },
     workerModel: () => modelFor(ctx, settings.model),
     isIdle: () => isOpen() && ctx.isIdle(),
-    compact: (handlers) => ctx.compact(handlers),
+    compact({ onError }) {
+      const ended = Promise.withResolvers<void>();
+      ctx.compact({
+        onComplete: () => ended.resolve(),
+        onError(error) {
+          ended.resolve();
+          onError(error);
+        },
+      });
+      compaction = ended.promise;
+    },
     notify: (message, level) => {
       if (isOpen() && ctx.hasUI) ctx.ui.notify(message, level);
     },
@@ -184,7 +196,11 @@ export function openMemorySession(
   return {
     agentStarted: () => hear({ type: "agent.started" }),
     turnEnded: () => hear({ type: "turn.ended" }),
-    agentSettled: (aborted: boolean) => hear({ type: "agent.settled", aborted }),
+    /** Resolves when the compaction that this led to has ended: until then Pi keeps the prompts that come. */
+    agentSettled(aborted: boolean): Promise<void> {
+      hear({ type: "agent.settled", aborted });
+      return compaction;
+    },
     modelSelected: () => hear({ type: "model.selected", ...contextWindowOf(ctx) }),
     branchMoved: sync,
 
