@@ -14,6 +14,8 @@ export interface LiveSession {
   readonly lookup: EntryLookup;
   /** False once the session has been closed, and once Pi has dropped it without a word. */
   readonly isOpen: () => boolean;
+  /** The session is about to end, and lives only for what is under way: nothing new is begun. */
+  readonly isEnding: () => boolean;
   /** Brings the engine's branch up to date with Pi's. */
   readonly sync: () => void;
   /** Appends a ledger entry to the session and brings the branch up to date. */

@@ -82,6 +82,29 @@ const agent = (_request: unknown, nth: number) => ({ text: prose(700, nth) });
 const memoryOf = (entries: readonly SessionLine[]) =>
   entries.filter(({ customType }) => String(customType).startsWith("om."));
 
+describe("a session that is kept in memory alone", { timeout: 60_000 }, () => {
+  const memory = onlyObserver(500);
+
+  it("pays for no worker", async () => {
+    await withProgram({ script: { agent }, memory, inMemory: true, prompts: 3 }, async (program) => {
+      await waitFor(() => program.output.includes("settled"), "the agent to settle", { timeoutMs: 30_000 });
+      program.dispose();
+      await waitFor(() => program.code !== undefined, "the program to end", { timeoutMs: 5000 });
+      expect(program.model.by("agent")).toHaveLength(3);
+      expect(program.model.by("observer")).toEqual([]);
+    });
+  });
+
+  it("does where the settings say so", async () => {
+    const settings = { ...memory, subagents: "on" };
+    await withProgram({ script: { agent }, memory: settings, inMemory: true }, async (program) => {
+      await waitFor(() => program.model.by("observer").length > 0, "the observer's request", {
+        timeoutMs: 30_000,
+      });
+    });
+  });
+});
+
 describe("a session that is disposed of", { timeout: 60_000 }, () => {
   it("lets go of a worker's request, asks nothing more, and the program ends by itself", async () => {
     const script: Script = { agent, observer: () => ({ kind: "hang" }) };

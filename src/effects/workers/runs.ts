@@ -10,6 +10,8 @@ import { JOBS, type JobResult, type LedgerEntry, NOTHING_DONE } from "./jobs.ts"
 import { createLearntWindows, type LearntWindows } from "./model/learnt-windows.ts";
 import type { ModelAccess } from "./model/request.ts";
 
+const ABORTED: JobResult = { ...NOTHING_DONE, outcome: "aborted" };
+
 type StartRun = Extract<Command, { type: "startRun" }>;
 
 /**
@@ -24,7 +26,7 @@ export const workerRuns: Effect = (steps$, session) => {
     mergeMap((command) => {
       const aborted$ = commands$.pipe(
         filter(({ type, runId }) => type === "abortRun" && runId === command.runId),
-        map((): JobResult => ({ ...NOTHING_DONE, outcome: "aborted" })),
+        map(() => ABORTED),
       );
       const startedAt = session.now();
       return merge(runOf(command, session, windows), aborted$).pipe(
@@ -42,7 +44,9 @@ function finished({ runId, worker }: StartRun, result: JobResult, durationMs: nu
 
 /** One run, from its start to its records' being appended. */
 function runOf(command: StartRun, session: LiveSession, windows: LearntWindows): Observable<JobResult> {
+  const isTooLate = session.isEnding();
   const run$ = defer(() => {
+    if (isTooLate) return of(ABORTED);
     const read = session.state().session;
     return jobOf(command, session, windows).pipe(map((result) => appended(session, result, read)));
   });

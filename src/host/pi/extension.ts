@@ -62,11 +62,13 @@ export default function memoryLanes(pi: ExtensionAPI): void {
     current.warmUp.unref();
     if (ctx.mode === "tui") lines.quiet = await wantsQuietLines(ctx).catch(() => false);
   });
-  pi.on("session_shutdown", async (event) => {
+  pi.on("session_shutdown", async (event, ctx) => {
     const holder = current;
     clearTimeout(holder.warmUp);
     try {
       const session = await settledNow(holder.opening);
+      // A Pi without a user interface ends with its answer; nobody sees it wait.
+      if (event.reason === "quit" && !ctx.hasUI) await session?.finishRuns();
       const closing = session?.close(event.reason);
       holder.closed = true;
       await closing;

@@ -3,7 +3,7 @@ import type {
   ExtensionContext,
   SessionBeforeCompactEvent,
 } from "@earendil-works/pi-coding-agent";
-import { Subject } from "rxjs";
+import { filter, firstValueFrom, merge, Subject, timer } from "rxjs";
 import packageJson from "../../../package.json" with { type: "json" };
 import { compactionRequests } from "../../effects/compaction.ts";
 import { watching } from "../../effects/effect.ts";
@@ -12,7 +12,9 @@ import { runLoop } from "../../effects/loop.ts";
 import { whenGone } from "../../effects/session-life.ts";
 import { workerRuns } from "../../effects/workers/runs.ts";
 import { createEngine } from "../../machines/engine.ts";
+import type { LaneStates } from "../../machines/lanes/inputs.ts";
 import type { Unstamped } from "../../reducers/engine/events.ts";
+import { memoryMode, type SessionHost } from "../../reducers/engine/session-host.ts";
 import type { EntryLookup } from "../../reducers/entries/entry.ts";
 import { planFold } from "../../reducers/ledger/compaction-plan.ts";
 import { recallFrom, renderRecall } from "../../reducers/ledger/recall.ts";
@@ -61,6 +63,9 @@ export function openMemorySession(
   const piEvents$ = new Subject<Unstamped>();
   const closed$ = new Subject<void>();
   let hasFailed = false;
+  let isEnding = false;
+  /** Whether the agent's latest run was broken off, as a signal to end Pi does. */
+  let wasAborted = false;
   /** The end of the compaction that Pi was asked for last */
   let compaction = Promise.resolve();
   const lookup: EntryLookup = (id) => manager.getEntry(id);
@@ -82,6 +87,7 @@ export function openMemorySession(
     state: () => engine.state,
     lookup,
     isOpen,
+    isEnding: () => isEnding,
     sync,
     append(customType, data) {
       pi.appendEntry(customType, data);
@@ -161,6 +167,7 @@ export function openMemorySession(
     reason,
     sessionId,
     settings,
+    host: hostOf(ctx),
     ...contextWindowOf(ctx),
     branch: describeBranch(manager),
   });
@@ -198,6 +205,7 @@ export function openMemorySession(
     turnEnded: () => hear({ type: "turn.ended" }),
     /** Resolves when the compaction that this led to has ended: until then Pi keeps the prompts that come. */
     agentSettled(aborted: boolean): Promise<void> {
+      wasAborted = aborted;
       hear({ type: "agent.settled", aborted });
       return compaction;
     },
@@ -207,6 +215,7 @@ export function openMemorySession(
     /** Answers Pi's compaction from the ledger; nothing when memory is empty, so that Pi does it. */
     beforeCompact(event: SessionBeforeCompactEvent) {
       hear({ type: "compaction.started", reason: event.reason });
+      if (memoryMode(engine.state) === "off") return undefined;
       const { session } = engine.state;
       const { firstKeptEntryId, tokensBefore } = event.preparation;
       const entryAt = entriesAmong(event.branchEntries, session.branch, lookup);
@@ -278,8 +287,30 @@ export function openMemorySession(
     run: ui.run,
     inspect: ui.inspect,
 
+    /**
+     * Waits, as long as the settings say, for the runs that are in flight, and lets no other begin: print mode ends with its
+     * answer, and what was asked of a model is paid for.
+     */
+    async finishRuns(): Promise<void> {
+      isEnding = true;
+      if (wasAborted || hasFailed || !isWorkerRunning(engine.snapshot.states)) return;
+      const ended$ = steps$.pipe(filter(({ snapshot }) => !isWorkerRunning(snapshot.states)));
+      await firstValueFrom(merge(ended$, timer(settings.printWaitMs)), { defaultValue: undefined });
+    },
     close,
   };
+}
+
+function hostOf({ sessionManager, mode }: ExtensionContext): SessionHost {
+  const isChild = sessionManager.getHeader()?.parentSession !== undefined;
+  return {
+    kept: sessionManager.getSessionFile() === undefined ? "inMemory" : isChild ? "child" : "file",
+    print: mode === "print" || mode === "json",
+  };
+}
+
+function isWorkerRunning({ observer, reflectDrop }: LaneStates): boolean {
+  return [observer, reflectDrop].some((state) => state.startsWith("running"));
 }
 
 function contextWindowOf(ctx: ExtensionContext): { contextWindow?: number } {

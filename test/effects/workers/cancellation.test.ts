@@ -41,6 +41,7 @@ function hanging() {
       message: { role: "user", content: "word ".repeat(20), timestamp: 0 },
     }),
     isOpen: () => true,
+    isEnding: () => false,
     sync() {},
     append,
     workerModel: () => ({ access: { model, stream } }),

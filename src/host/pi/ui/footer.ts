@@ -15,6 +15,7 @@ import { type Effect, quietly } from "../../../effects/effect.ts";
 import type { LanesSnapshot } from "../../../machines/lanes/lanes.ts";
 import type { EngineState } from "../../../reducers/engine/engine-state.ts";
 import { LANES, type LaneName } from "../../../reducers/engine/lane-names.ts";
+import { whyPassive } from "../../../reducers/engine/session-host.ts";
 import { clocksOfSession } from "../../../reducers/session.ts";
 import { compactionThreshold } from "../../../reducers/settings.ts";
 import { LANE_LABELS } from "../../words.ts";
@@ -71,7 +72,7 @@ export function footerText(
     const bar = paint(clock >= threshold ? "warning" : "muted", gauge(clock, threshold));
     return `${paint("dim", CLOCK_NAMES[lane])} ${bar}`;
   });
-  const doing = activityOf(states, state.settings.passive, paint);
+  const doing = activityOf(states, whyPassive(state, "observer") !== undefined, paint);
   return [paint("dim", "om"), ...gauges, ...(doing === "" ? [] : [`${paint("dim", "▸")} ${doing}`])].join(
     " ",
   );

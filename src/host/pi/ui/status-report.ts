@@ -1,5 +1,6 @@
 import { type EngineState, totalSpend } from "../../../reducers/engine/engine-state.ts";
 import { type LaneName, WORKERS } from "../../../reducers/engine/lane-names.ts";
+import { whyPassive } from "../../../reducers/engine/session-host.ts";
 import type { EntryLookup } from "../../../reducers/entries/entry.ts";
 import { IGNORED_REASONS } from "../../../reducers/entries/entry-fact.ts";
 import {
@@ -71,10 +72,11 @@ function clockSection({ session, settings, contextWindow }: EngineState): string
 
 function laneSection(state: EngineState, lanes: StatusInput["lanes"], workerModel: string): string {
   const spend = totalSpend(state);
+  const passive = whyPassive(state, "observer");
   const runs = WORKERS.map((worker) => many(state.workers[worker].runs, `${worker} run`)).join(", ");
   const requests = WORKERS.reduce((sum, worker) => sum + state.workers[worker].requests, 0);
   return [
-    state.settings.passive ? "Lanes (passive: no proactive work)" : "Lanes",
+    passive ? `Lanes (${passive}; no proactive work)` : "Lanes",
     `  observer      ${lanes.observer}`,
     `  reflect/drop  ${lanes.reflectDrop}`,
     `  compaction    ${lanes.compaction}`,
