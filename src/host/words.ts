@@ -32,7 +32,7 @@ export function resultWords(event: EngineEventOf<"run.finished">): string {
     case "failed":
       return `failed${failure ? ` (${failure.kind})${failure.message === "" ? "" : `: ${failure.message}`}` : ""}`;
     case "stale":
-      return "stale: its branch was left, nothing was appended";
+      return "stale: its branch was left or its file written to by others, nothing was appended";
     case "aborted":
       return "aborted";
   }

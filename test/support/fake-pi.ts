@@ -89,6 +89,7 @@ export function fakePi(memorySettings: Record<string, unknown>): FakePi {
     getSessionId: () => state.sessionId,
     getSessionFile: () => `${state.sessionId}.jsonl`,
     getHeader: () => null,
+    getEntries: () => [],
   };
   const model = { provider: "fake", id: "fake", contextWindow: 100_000, maxTokens: 4096 };
 

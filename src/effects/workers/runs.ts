@@ -47,6 +47,7 @@ function runOf(command: StartRun, session: LiveSession, windows: LearntWindows):
   const isTooLate = session.isEnding();
   const run$ = defer(() => {
     if (isTooLate) return of(ABORTED);
+    if (session.isExtendedElsewhere()) return of(stale(NOTHING_DONE));
     const read = session.state().session;
     return jobOf(command, session, windows).pipe(map((result) => appended(session, result, read)));
   });
@@ -90,7 +91,10 @@ function whileOpen(session: LiveSession, { model, stream }: ModelAccess): ModelA
   };
 }
 
-/** Writes what a run recorded, unless the session is gone or the branch that it read, which is `read`'s, has been left. */
+/**
+ * Writes what a run recorded, unless the session is gone, the branch that it read, which is `read`'s, was left, or somebody
+ * else has written to the file.
+ */
 function appended(session: LiveSession, result: JobResult, read: SessionState): JobResult {
   if (result.coversUpToId === null || result.outcome === "failed") return result;
   if (!session.isOpen()) return stale(result);
@@ -100,7 +104,7 @@ function appended(session: LiveSession, result: JobResult, read: SessionState): 
     const isStale =
       positionOf(now.branch, result.coversUpToId) === NOWHERE ||
       (result.entry && !holdsOn(now, result.entry, read));
-    if (isStale) return stale(result);
+    if (isStale || (result.entry && session.isExtendedElsewhere())) return stale(result);
     if (result.entry) session.append(result.entry.customType, result.entry.data);
     return result;
   } catch (error) {
@@ -108,7 +112,7 @@ function appended(session: LiveSession, result: JobResult, read: SessionState): 
   }
 }
 
-function stale(result: JobResult): JobResult {
+function stale(result: Omit<JobResult, "outcome">): JobResult {
   return { ...result, outcome: "stale", records: 0 };
 }
 

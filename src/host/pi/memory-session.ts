@@ -27,10 +27,14 @@ import { keepKeyframe, takeKeyframe } from "./recording/kept-keyframes.ts";
 import { createSessionRecorder } from "./recording/session-recorder.ts";
 import { createStepHistory } from "./recording/step-history.ts";
 import { createRunDemands } from "./run-demand.ts";
+import { isExtendedElsewhere } from "./session-tail.ts";
 import { createSessionUi } from "./session-ui.ts";
 import { footer } from "./ui/footer.ts";
 import { memoryView, type ViewMode } from "./ui/memory-view.ts";
 import { statusReport } from "./ui/status-report.ts";
+
+const WRITTEN_ELSEWHERE =
+  "Memory: another program has written to this session's file; nothing is recorded here before the next prompt. Open the session again to go on with what was written there.";
 
 /** The memory of one open Pi session: what the extension's hooks, commands and tool call. */
 export type MemorySession = Awaited<ReturnType<OpenMemorySession>>;
@@ -64,6 +68,7 @@ export function openMemorySession(
   const closed$ = new Subject<void>();
   let hasFailed = false;
   let isEnding = false;
+  let hasToldOfOthers = false;
   /** Whether the agent's latest run was broken off, as a signal to end Pi does. */
   let wasAborted = false;
   /** The end of the compaction that Pi was asked for last */
@@ -88,6 +93,12 @@ export function openMemorySession(
     lookup,
     isOpen,
     isEnding: () => isEnding,
+    isExtendedElsewhere() {
+      const isExtended = isExtendedElsewhere(manager);
+      if (isExtended && !hasToldOfOthers) session.notify(WRITTEN_ELSEWHERE, "warning");
+      hasToldOfOthers ||= isExtended;
+      return isExtended;
+    },
     sync,
     append(customType, data) {
       pi.appendEntry(customType, data);

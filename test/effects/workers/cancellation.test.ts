@@ -42,6 +42,7 @@ function hanging() {
     }),
     isOpen: () => true,
     isEnding: () => false,
+    isExtendedElsewhere: () => false,
     sync() {},
     append,
     workerModel: () => ({ access: { model, stream } }),
