@@ -15,6 +15,8 @@ export const compactionRequests: Effect = (steps$, session) =>
     mergeMap(() => refusalOf(session)),
   );
 
+const WRITTEN_ELSEWHERE = "another program has written to this session's file";
+
 /**
  * Asks Pi to compact; emits why it did not, if it says so. Pi would first abort whatever it is at, so it is asked only when
  * it is at nothing: hooks reach the engine a little later than Pi calls them, and by then the user may have gone on.
@@ -24,7 +26,8 @@ function refusalOf(session: LiveSession): Observable<Unstamped> {
     const refuse = (failure: Failure) => subscriber.next({ type: "compaction.failed", failure });
     const onError = (error: unknown) => refuse({ kind: "refused", message: messageOf(error) });
     try {
-      if (session.isIdle()) session.compact({ onError });
+      if (session.isExtendedElsewhere()) refuse({ kind: "refused", message: WRITTEN_ELSEWHERE });
+      else if (session.isIdle()) session.compact({ onError });
       else refuse({ kind: AGENT_BUSY, message: "the agent is at work again" });
     } catch (error) {
       onError(error);

@@ -12,8 +12,12 @@ export type ModelChoice = { access: ModelAccess } | { problem: string };
 export interface LiveSession {
   readonly state: () => EngineState;
   readonly lookup: EntryLookup;
-  /** False once the session has been closed. */
+  /** False once the session has been closed, and once Pi has dropped it without a word. */
   readonly isOpen: () => boolean;
+  /** The session is about to end, and lives only for what is under way: nothing new is begun. */
+  readonly isEnding: () => boolean;
+  /** Somebody else has written to the session's file since Pi has: what is appended now would hide it. Tells the user once. */
+  readonly isExtendedElsewhere: () => boolean;
   /** Brings the engine's branch up to date with Pi's. */
   readonly sync: () => void;
   /** Appends a ledger entry to the session and brings the branch up to date. */

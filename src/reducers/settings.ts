@@ -91,6 +91,19 @@ export const SettingsSchema = z.object({
     .describe(
       "Turn all proactive work off. Recall, the /om:* commands and the folding of compactions that Pi or you start stay.",
     ),
+  printWaitMs: z
+    .int()
+    .nonnegative()
+    .default(10_000)
+    .describe(
+      "How long a print run (pi -p, --mode json) waits at its end for a worker's request that is in flight, so that it was not paid for in vain. 0: no worker runs by itself in print mode.",
+    ),
+  subagents: z
+    .enum(["off", "fold", "on"])
+    .optional()
+    .describe(
+      "What memory does in a session that is not kept in a file, or whose file names a parent (a child of another session, a fork). on: everything. fold: it answers compactions and recall, but no worker runs by itself. off: recall alone. Unset: fold where the session is not kept, on where it is.",
+    ),
   debugLog: z
     .boolean()
     .default(false)

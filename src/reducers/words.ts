@@ -52,7 +52,7 @@ export function resultWords({ outcome, worker, records, failure }: RunFinished):
     case "failed":
       return `failed${failure ? ` ${failureWords(failure)}` : ""}`;
     case "stale":
-      return "stale: its branch was left, nothing was appended";
+      return "stale: its branch was left or its file written to by others, nothing was appended";
     case "aborted":
       return "aborted";
   }

@@ -89,13 +89,6 @@ describe("the commands through RPC", { timeout: 30_000 }, () => {
     for (const id of ids) expect(view.stdout + view.stderr).toContain(`[${id}]`);
   });
 
-  it("let a print run end at once while a worker still waits for its model", async () => {
-    host.model.use({ agent, observer: () => ({ kind: "hang" }) });
-    const run = await runPi(host.launch, ["-p", "Tell me about bay 9."], { timeoutMs: 20_000 });
-    expect(run).toMatchObject({ code: 0, stderr: "" });
-    expect(host.model.requests.filter((request) => !request.answered && !request.aborted)).toEqual([]);
-  });
-
   it("leave JSON mode's output a stream of records", async () => {
     const json = await runPi(host.launch, ["--mode", "json", "What is in bay 8?"]);
     expect(json).toMatchObject({ code: 0, stderr: "" });

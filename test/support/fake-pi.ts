@@ -87,6 +87,9 @@ export function fakePi(memorySettings: Record<string, unknown>): FakePi {
     getLeafId: () => state.leaf,
     getBranch: branch,
     getSessionId: () => state.sessionId,
+    getSessionFile: () => `${state.sessionId}.jsonl`,
+    getHeader: () => null,
+    getEntries: () => [],
   };
   const model = { provider: "fake", id: "fake", contextWindow: 100_000, maxTokens: 4096 };
 

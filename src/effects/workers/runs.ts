@@ -9,6 +9,9 @@ import type { LiveSession } from "../live-session.ts";
 import { JOBS, type JobResult, type LedgerEntry, NOTHING_DONE } from "./jobs.ts";
 import { createLearntWindows, type LearntWindows } from "./model/learnt-windows.ts";
 import { WindowTooSmallError } from "./model/prompt-room.ts";
+import type { ModelAccess } from "./model/request.ts";
+
+const ABORTED: JobResult = { ...NOTHING_DONE, outcome: "aborted" };
 
 type StartRun = Extract<Command, { type: "startRun" }>;
 
@@ -24,7 +27,7 @@ export const workerRuns: Effect = (steps$, session) => {
     mergeMap((command) => {
       const aborted$ = commands$.pipe(
         filter(({ type, runId }) => type === "abortRun" && runId === command.runId),
-        map((): JobResult => ({ ...NOTHING_DONE, outcome: "aborted" })),
+        map(() => ABORTED),
       );
       const startedAt = session.now();
       return merge(runOf(command, session, windows), aborted$).pipe(
@@ -43,7 +46,10 @@ function finished({ runId, worker }: StartRun, result: JobResult, durationMs: nu
 
 /** One run, from its start to its records' being appended. */
 function runOf(command: StartRun, session: LiveSession, windows: LearntWindows): Observable<JobResult> {
+  const isTooLate = session.isEnding();
   const run$ = defer(() => {
+    if (isTooLate) return of(ABORTED);
+    if (session.isExtendedElsewhere()) return of(stale(NOTHING_DONE));
     const read = session.state().session;
     return jobOf(command, session, windows).pipe(map((result) => appended(session, result, read)));
   });
@@ -67,27 +73,46 @@ function jobOf(command: StartRun, session: LiveSession, windows: LearntWindows):
   if ("problem" in choice) {
     return of({ ...NOTHING_DONE, outcome: "failed", failure: { kind: "no-model", message: choice.problem } });
   }
-  const access = windows.within(choice.access);
+  const access = whileOpen(session, windows.within(choice.access));
   return JOBS[command.worker](session, command, access).pipe(
     tap(({ asked = 0, failure }) => windows.went(access, asked, failure)),
   );
 }
 
-/** Writes what a run recorded, unless the branch that it read, which is `read`'s, has been left meanwhile. */
+/** The same access, for as long as there is a session to ask it for. */
+function whileOpen(session: LiveSession, { model, stream }: ModelAccess): ModelAccess {
+  return {
+    model,
+    stream(context, options) {
+      if (!session.isOpen()) throw new Error("the session has ended");
+      return stream(context, options);
+    },
+  };
+}
+
+/**
+ * Writes what a run recorded, unless the session is gone, the branch that it read, which is `read`'s, was left, or somebody
+ * else has written to the file.
+ */
 function appended(session: LiveSession, result: JobResult, read: SessionState): JobResult {
   if (result.coversUpToId === null || result.outcome === "failed") return result;
+  if (!session.isOpen()) return stale(result);
   try {
     session.sync();
     const now = session.state().session;
     const isStale =
       positionOf(now.branch, result.coversUpToId) === NOWHERE ||
       (result.entry && !holdsOn(now, result.entry, read));
-    if (isStale) return { ...result, outcome: "stale", records: 0 };
+    if (isStale || (result.entry && session.isExtendedElsewhere())) return stale(result);
     if (result.entry) session.append(result.entry.customType, result.entry.data);
     return result;
   } catch (error) {
     return { ...result, ...failedResult(error), usage: result.usage, requests: result.requests };
   }
+}
+
+function stale(result: Omit<JobResult, "outcome">): JobResult {
+  return { ...result, outcome: "stale", records: 0 };
 }
 
 /**

@@ -27,12 +27,12 @@ export default function memoryLanes(pi: ExtensionAPI): void {
 
   async function open(holder: Holder, ctx: ExtensionContext): Promise<MemorySession | undefined> {
     const host = await import("@earendil-works/pi-coding-agent");
-    if (holder.closed) return undefined;
+    if (!isLive(holder, ctx)) return undefined;
     if (isTooOld(host.VERSION, ctx)) {
       tell(ctx, `Memory Lanes needs Pi ${OLDEST_PI} or newer; this is ${host.VERSION}.`);
       return undefined;
     }
-    return loadOpenMemory()(pi, ctx, holder.reason, () => !holder.closed, host);
+    return loadOpenMemory()(pi, ctx, holder.reason, () => isLive(holder, ctx), host);
   }
 
   /** Runs `act` after everything that came before it; the hook of Pi that calls this does not wait. */
@@ -48,9 +48,9 @@ export default function memoryLanes(pi: ExtensionAPI): void {
     const holder = current;
     try {
       const session = await memory(ctx);
-      return session && !holder.closed ? await act(session) : undefined;
+      return session && isLive(holder, ctx) ? await act(session) : undefined;
     } catch (error) {
-      if (!holder.closed) tell(ctx, `Memory Lanes: ${messageOf(error)}`);
+      if (isLive(holder, ctx)) tell(ctx, `Memory Lanes: ${messageOf(error)}`);
       return undefined;
     }
   }
@@ -69,11 +69,13 @@ export default function memoryLanes(pi: ExtensionAPI): void {
     current.warmUp.unref();
     if (ctx.mode === "tui") lines.quiet = await wantsQuietLines(ctx).catch(() => false);
   });
-  pi.on("session_shutdown", async (event) => {
+  pi.on("session_shutdown", async (event, ctx) => {
     const holder = current;
     clearTimeout(holder.warmUp);
     try {
       const session = await settledNow(holder.opening);
+      // A Pi without a user interface ends with its answer; nobody sees it wait.
+      if (event.reason === "quit" && !ctx.hasUI) await session?.finishRuns();
       const closing = session?.close(event.reason);
       holder.closed = true;
       await closing;
@@ -85,7 +87,8 @@ export default function memoryLanes(pi: ExtensionAPI): void {
 
   pi.on("agent_start", (_event, ctx) => enqueue(ctx, (session) => session.agentStarted()));
   pi.on("turn_end", (_event, ctx) => enqueue(ctx, (session) => session.turnEnded()));
-  pi.on("agent_settled", (event, ctx) => enqueue(ctx, (session) => session.agentSettled(event.aborted)));
+  // Pi refuses prompts while it compacts, but keeps those that come before this hook has returned until it has.
+  pi.on("agent_settled", (event, ctx) => attempt(ctx, (session) => session.agentSettled(event.aborted)));
   pi.on("model_select", (_event, ctx) => enqueue(ctx, (session) => session.modelSelected()));
   pi.on("session_tree", (_event, ctx) => enqueue(ctx, (session) => session.branchMoved()));
   pi.on("session_before_compact", (event, ctx) => attempt(ctx, (session) => session.beforeCompact(event)));
@@ -162,6 +165,20 @@ interface Holder {
 
 function newHolder(reason = "startup"): Holder {
   return { reason, opening: undefined, warmUp: undefined, closed: false };
+}
+
+/**
+ * Whether the session is still there. `AgentSession.dispose()`, by which programs end one, calls no hook; from then on Pi's
+ * contexts throw whatever they are asked.
+ */
+function isLive(holder: Holder, ctx: ExtensionContext): boolean {
+  if (holder.closed) return false;
+  try {
+    void ctx.cwd;
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Long enough that Pi has answered its first request, short enough that nobody waits for the footer. */

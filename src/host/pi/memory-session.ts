@@ -3,15 +3,18 @@ import type {
   ExtensionContext,
   SessionBeforeCompactEvent,
 } from "@earendil-works/pi-coding-agent";
-import { Subject } from "rxjs";
+import { filter, firstValueFrom, merge, Subject, timer } from "rxjs";
 import packageJson from "../../../package.json" with { type: "json" };
 import { compactionRequests } from "../../effects/compaction.ts";
 import { watching } from "../../effects/effect.ts";
 import type { LiveSession } from "../../effects/live-session.ts";
 import { runLoop } from "../../effects/loop.ts";
+import { whenGone } from "../../effects/session-life.ts";
 import { workerRuns } from "../../effects/workers/runs.ts";
 import { createEngine } from "../../machines/engine.ts";
+import type { LaneStates } from "../../machines/lanes/inputs.ts";
 import type { Unstamped } from "../../reducers/engine/events.ts";
+import { memoryMode, type SessionHost } from "../../reducers/engine/session-host.ts";
 import type { EntryLookup } from "../../reducers/entries/entry.ts";
 import { planFold } from "../../reducers/ledger/compaction-plan.ts";
 import { recallFrom, renderRecall } from "../../reducers/ledger/recall.ts";
@@ -26,10 +29,14 @@ import { keepKeyframe, takeKeyframe } from "./recording/kept-keyframes.ts";
 import { createSessionRecorder } from "./recording/session-recorder.ts";
 import { createStepHistory } from "./recording/step-history.ts";
 import { createRunDemands } from "./run-demand.ts";
+import { isExtendedElsewhere } from "./session-tail.ts";
 import { createSessionUi } from "./session-ui.ts";
 import { footer } from "./ui/footer.ts";
 import { memoryView, type ViewMode } from "./ui/memory-view.ts";
 import { statusReport } from "./ui/status-report.ts";
+
+const WRITTEN_ELSEWHERE =
+  "Memory: another program has written to this session's file; nothing is recorded here before the next prompt. Open the session again to go on with what was written there.";
 
 /** The memory of one open Pi session: what the extension's hooks, commands and tool call. */
 export type MemorySession = Awaited<ReturnType<OpenMemorySession>>;
@@ -46,7 +53,7 @@ export type PiHost = Pick<
 
 /**
  * Opens memory for a session. From here on the engine decides and this module only carries facts in; the effects carry
- * commands out. `isOpen` turns false when Pi closes the session, after which `pi` and `ctx` must not be touched.
+ * commands out. `isOpen` turns false when the session is closed or gone, after which `pi` and `ctx` must not be touched.
  */
 export function openMemorySession(
   pi: ExtensionAPI,
@@ -64,6 +71,12 @@ export function openMemorySession(
   let hasFailed = false;
   /** Pi asked for a compaction, and we answered with a fold. */
   let offered = false;
+  let isEnding = false;
+  let hasToldOfOthers = false;
+  /** Whether the agent's latest run was broken off, as a signal to end Pi does. */
+  let wasAborted = false;
+  /** The end of the compaction that Pi was asked for last */
+  let compaction = Promise.resolve();
   const lookup: EntryLookup = (id) => manager.getEntry(id);
   const { settings, problems } = loadSettings({
     agentDir: host.getAgentDir(),
@@ -83,6 +96,13 @@ export function openMemorySession(
     state: () => engine.state,
     lookup,
     isOpen,
+    isEnding: () => isEnding,
+    isExtendedElsewhere() {
+      const isExtended = isExtendedElsewhere(manager);
+      if (isExtended && !hasToldOfOthers) session.notify(WRITTEN_ELSEWHERE, "warning");
+      hasToldOfOthers ||= isExtended;
+      return isExtended;
+    },
     sync,
     append(customType, data) {
       pi.appendEntry(customType, data);
@@ -90,7 +110,17 @@ export function openMemorySession(
     },
     workerModel: () => modelFor(ctx, settings.model),
     isIdle: () => isOpen() && ctx.isIdle(),
-    compact: (handlers) => ctx.compact(handlers),
+    compact({ onError }) {
+      const ended = Promise.withResolvers<void>();
+      ctx.compact({
+        onComplete: () => ended.resolve(),
+        onError(error) {
+          ended.resolve();
+          onError(error);
+        },
+      });
+      compaction = ended.promise;
+    },
     notify: (message, level) => {
       if (isOpen() && ctx.hasUI) ctx.ui.notify(message, level);
     },
@@ -129,6 +159,7 @@ export function openMemorySession(
       workerRuns,
       announcements(pi),
       compactionRequests,
+      whenGone(() => void close("disposed")),
       watching(history.add),
       footer(ctx),
       notices({
@@ -152,6 +183,7 @@ export function openMemorySession(
     reason,
     sessionId,
     settings,
+    host: hostOf(ctx),
     ...contextWindowOf(ctx),
     branch: describeBranch(manager),
   });
@@ -164,10 +196,35 @@ export function openMemorySession(
     piEvents$.next(event);
   }
 
+  let closing: Promise<void> | undefined;
+
+  /** Ends everything that is under way; resolves when what was to be written is. Called again, it waits for the same. */
+  function close(why: string): Promise<void> {
+    closing ??= end(why);
+    return closing;
+  }
+
+  async function end(why: string): Promise<void> {
+    try {
+      piEvents$.next({ type: "session.closed", reason: why });
+      if (!hasFailed) keepKeyframe(engine);
+      demands.close();
+    } finally {
+      closed$.next();
+    }
+    await Promise.allSettled([ui.close(), recorder?.close()]);
+    engine.stop();
+  }
+
   return {
     agentStarted: () => hear({ type: "agent.started" }),
     turnEnded: () => hear({ type: "turn.ended" }),
-    agentSettled: (aborted: boolean) => hear({ type: "agent.settled", aborted }),
+    /** Resolves when the compaction that this led to has ended: until then Pi keeps the prompts that come. */
+    agentSettled(aborted: boolean): Promise<void> {
+      wasAborted = aborted;
+      hear({ type: "agent.settled", aborted });
+      return compaction;
+    },
     modelSelected: () => hear({ type: "model.selected", ...contextWindowOf(ctx) }),
     branchMoved: sync,
 
@@ -175,6 +232,7 @@ export function openMemorySession(
     beforeCompact(event: SessionBeforeCompactEvent) {
       offered = false;
       hear({ type: "compaction.started", reason: event.reason });
+      if (memoryMode(engine.state) === "off") return undefined;
       const { session } = engine.state;
       const entryAt = entriesAmong(event.branchEntries, session.branch, lookup);
       const plan = planFold(
@@ -257,18 +315,30 @@ export function openMemorySession(
     run: ui.run,
     inspect: ui.inspect,
 
-    async close(closing: string) {
-      try {
-        piEvents$.next({ type: "session.closed", reason: closing });
-        if (!hasFailed) keepKeyframe(engine);
-        demands.close();
-      } finally {
-        closed$.next();
-      }
-      await Promise.allSettled([ui.close(), recorder?.close()]);
-      engine.stop();
+    /**
+     * Waits, as long as the settings say, for the runs that are in flight, and lets no other begin: print mode ends with its
+     * answer, and what was asked of a model is paid for.
+     */
+    async finishRuns(): Promise<void> {
+      isEnding = true;
+      if (wasAborted || hasFailed || !isWorkerRunning(engine.snapshot.states)) return;
+      const ended$ = steps$.pipe(filter(({ snapshot }) => !isWorkerRunning(snapshot.states)));
+      await firstValueFrom(merge(ended$, timer(settings.printWaitMs)), { defaultValue: undefined });
     },
+    close,
   };
+}
+
+function hostOf({ sessionManager, mode }: ExtensionContext): SessionHost {
+  const isChild = sessionManager.getHeader()?.parentSession !== undefined;
+  return {
+    kept: sessionManager.getSessionFile() === undefined ? "inMemory" : isChild ? "child" : "file",
+    print: mode === "print" || mode === "json",
+  };
+}
+
+function isWorkerRunning({ observer, reflectDrop }: LaneStates): boolean {
+  return [observer, reflectDrop].some((state) => state.startsWith("running"));
 }
 
 function contextWindowOf(ctx: ExtensionContext): { contextWindow?: number } {

@@ -2,6 +2,7 @@ import { NOWHERE, tokensAfter } from "../../reducers/branch.ts";
 import type { Clocks } from "../../reducers/clocks.ts";
 import type { EngineState } from "../../reducers/engine/engine-state.ts";
 import type { LaneName } from "../../reducers/engine/lane-names.ts";
+import { whyPassive } from "../../reducers/engine/session-host.ts";
 import { unobservedTail } from "../../reducers/ledger/compaction-plan.ts";
 import { isPoolOverTarget } from "../../reducers/ledger/pool.ts";
 import { clocksOfSession, hasMemory, hasUnreflected } from "../../reducers/session.ts";
@@ -11,6 +12,7 @@ import { compactionThreshold } from "../../reducers/settings.ts";
 export interface LaneInput {
   /** Event time in milliseconds since the epoch: the only time a lane knows. */
   readonly at: number;
+  /** It does nothing by itself, by the settings and by what the session lives in. */
   readonly passive: boolean;
   /** Source tokens on the lane's clock */
   readonly clock: number;
@@ -80,12 +82,13 @@ export function clocksByLane(state: EngineState): Record<LaneName, Pick<LaneInpu
 /** The input of each lane. The others look at what the observer does, so they are given its state. */
 export const INPUTS = { observer: observerInput, reflectDrop: reflectDropInput, compaction: compactionInput };
 
-function observerInput({ session, settings }: EngineState, _observer: string, at: number): WorkInput {
+function observerInput(state: EngineState, _observer: string, at: number): WorkInput {
+  const { session, settings } = state;
   const { observe } = session.ledger.watermarks;
   const clock = tokensAfter(session.branch, observe);
   return {
     at,
-    passive: settings.passive,
+    passive: whyPassive(state, "observer") !== undefined,
     clock,
     threshold: settings.observeAfterTokens,
     watermark: observe,
@@ -95,11 +98,12 @@ function observerInput({ session, settings }: EngineState, _observer: string, at
   };
 }
 
-function reflectDropInput({ session, settings }: EngineState, observer: string, at: number): WorkInput {
+function reflectDropInput(state: EngineState, observer: string, at: number): WorkInput {
+  const { session, settings } = state;
   const { reflect } = session.ledger.watermarks;
   return {
     at,
-    passive: settings.passive,
+    passive: whyPassive(state, "reflectDrop") !== undefined,
     clock: tokensAfter(session.branch, reflect),
     threshold: settings.reflectAfterTokens,
     watermark: reflect,
@@ -115,7 +119,7 @@ function compactionInput(state: EngineState, observer: string, at: number): Comp
   const threshold = compactionThreshold(settings, contextWindow);
   return {
     at,
-    passive: settings.passive,
+    passive: whyPassive(state, "compaction") !== undefined,
     clock: clocks.compact,
     threshold,
     sinceCompaction: clocks.sinceCompaction,

@@ -1,5 +1,6 @@
 import type { EngineState } from "../../reducers/engine/engine-state.ts";
 import type { LaneName } from "../../reducers/engine/lane-names.ts";
+import { whyPassive } from "../../reducers/engine/session-host.ts";
 import { countOf, duration, grouped, LANE_LABELS } from "../../reducers/words.ts";
 import {
   keptByCompaction,
@@ -38,8 +39,8 @@ export function whyLane(lane: LaneName, { state, snapshot, at }: EngineMoment): 
   const why = { state, snapshot, inputs, at };
   if (!state.isOpen) return "no session is open, so nothing starts";
   // What is under way goes on; a lane that waits turns passive at the next event, if it has not yet.
-  if (inputs[lane].passive && !isUnderWay(snapshot.states[lane]))
-    return "proactive work is off (passive: true)";
+  const passive = whyPassive(state, lane);
+  if (passive && !isUnderWay(snapshot.states[lane])) return `proactive work is off (${passive})`;
   return lane === "compaction" ? whyCompaction(why) : whyWork(lane, why);
 }
 

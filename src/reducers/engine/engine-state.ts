@@ -3,6 +3,7 @@ import { emptySession, extendSession, type SessionState, sessionOf } from "../se
 import { DEFAULT_SETTINGS, type Settings } from "../settings.ts";
 import { AGENT_BUSY, type EngineEvent, type EngineEventOf, type Failure, type Usage } from "./events.ts";
 import { WORKERS, type Worker } from "./lane-names.ts";
+import { PLAIN_HOST, type SessionHost } from "./session-host.ts";
 
 /** What a worker has done since the session was opened in this process. */
 export interface WorkerRecord {
@@ -21,6 +22,7 @@ export interface EngineState {
   readonly sessionId: string;
   readonly session: SessionState;
   readonly settings: Settings;
+  readonly host: SessionHost;
   readonly contextWindow: number | undefined;
   readonly agentIdle: boolean;
   readonly workers: Readonly<Record<Worker, WorkerRecord>>;
@@ -53,6 +55,7 @@ export function initialState(): EngineState {
     sessionId: "",
     session: emptySession(),
     settings: DEFAULT_SETTINGS,
+    host: PLAIN_HOST,
     contextWindow: undefined,
     agentIdle: true,
     workers: { observer: idleWorker(), reflector: idleWorker(), dropper: idleWorker() },
@@ -72,6 +75,7 @@ export function evolve(state: EngineState, event: EngineEvent): EngineState {
         sessionId: event.sessionId,
         session: sessionOf(event.branch),
         settings: event.settings,
+        host: event.host ?? PLAIN_HOST,
         contextWindow: event.contextWindow,
       };
     case "session.closed":

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { EntryFactSchema } from "../entries/entry-fact.ts";
 import { SettingsSchema } from "../settings.ts";
 import { LaneNameSchema, WorkerSchema } from "./lane-names.ts";
+import { SessionHostSchema } from "./session-host.ts";
 
 /** Version of the event format. A reader refuses what it does not know rather than guess. */
 export const EVENT_VERSION = 2;
@@ -71,6 +72,8 @@ export const EngineEventSchema = z.discriminatedUnion("type", [
     reason: z.string(),
     sessionId: z.string(),
     settings: SettingsSchema,
+    /** Unset: a session that a user has opened */
+    host: SessionHostSchema.optional(),
     contextWindow: z.number().optional(),
     branch: z.array(EntryFactSchema),
   }),

@@ -34,6 +34,9 @@ function hanging() {
   const session: Partial<LiveSession> = {
     state: () => engine.state,
     lookup: (id) => user(id, "word ".repeat(20)),
+    isOpen: () => true,
+    isEnding: () => false,
+    isExtendedElsewhere: () => false,
     sync() {},
     append,
     workerModel: () => ({ access: { model, stream } }),

@@ -181,6 +181,12 @@ describe("a bad value", () => {
       "never",
       'is "never", but must be one of "pressure", "always"; the default, "pressure", is used',
     ],
+    [
+      "printWaitMs",
+      "10 s",
+      'is "10 s", but must be a whole number of at least 0; the default, 10000, is used',
+    ],
+    ["subagents", true, 'is true, but must be one of "off", "fold", "on"; it stays unset'],
     ["passive", "true", 'is "true", but must be true or false without quotes; the default, false, is used'],
     ["passive", "10", 'is "10", but must be true or false; the default, false, is used'],
     ["debugLog", ["x"], "is a list, but must be true or false; the default, false, is used"],

@@ -16,6 +16,7 @@ import { clocksByLane } from "../../../machines/lanes/inputs.ts";
 import { isUnderWay, type LanesSnapshot } from "../../../machines/lanes/lanes.ts";
 import type { EngineState } from "../../../reducers/engine/engine-state.ts";
 import { LANES } from "../../../reducers/engine/lane-names.ts";
+import { whyPassive } from "../../../reducers/engine/session-host.ts";
 import { CLOCK_LABELS, LANE_LABELS, stateWords } from "../../../reducers/words.ts";
 
 /** The key of our text in Pi's footer. */
@@ -49,7 +50,7 @@ function footerText(state: EngineState, states: LanesSnapshot["states"], paint: 
     const bar = paint(clock >= threshold ? "warning" : "muted", gauge(clock, threshold));
     return `${paint("dim", CLOCK_LABELS[lane])} ${bar}`;
   });
-  const doing = activityOf(states, state.settings.passive, paint);
+  const doing = activityOf(states, whyPassive(state, "observer") !== undefined, paint);
   return [paint("dim", "om"), ...gauges, ...(doing === "" ? [] : [`${paint("dim", "▸")} ${doing}`])].join(
     " ",
   );

@@ -3,6 +3,7 @@ import { NOTHING_TO_FOLD } from "../../../machines/recording/explain.ts";
 import { type EngineState, totalSpend } from "../../../reducers/engine/engine-state.ts";
 import { LANES, type LaneName, WORKERS } from "../../../reducers/engine/lane-names.ts";
 import { backlogOf } from "../../../reducers/engine/observer-chunk.ts";
+import { whyPassive } from "../../../reducers/engine/session-host.ts";
 import type { EntryLookup } from "../../../reducers/entries/entry.ts";
 import { IGNORED_REASONS } from "../../../reducers/entries/entry-fact.ts";
 import { diffProjections, isVisibleMemoryStale } from "../../../reducers/ledger/projections.ts";
@@ -82,9 +83,10 @@ function clockSection(state: EngineState): string {
 
 function laneSection(state: EngineState, lanes: StatusInput["lanes"], workerModel: string): string {
   const { requests, usage } = totalSpend(state);
+  const passive = whyPassive(state, "observer");
   const runs = WORKERS.map((worker) => countOf(state.workers[worker].runs, `${worker} run`)).join(", ");
   return [
-    state.settings.passive ? "Lanes (passive: no proactive work)" : "Lanes",
+    passive ? `Lanes (${passive}; no proactive work)` : "Lanes",
     ...LANES.map(
       (lane) => `  ${LANE_LABELS[lane].padEnd(12)}  ${lanes[lane]} (${laneWords(state, lane, lanes)})`,
     ),
