@@ -55,6 +55,7 @@ export {
   type Usage,
 } from "./reducers/engine/events.ts";
 export type { LaneName, Worker } from "./reducers/engine/lane-names.ts";
+export type { SessionHost } from "./reducers/engine/session-host.ts";
 export type { EntryLike } from "./reducers/entries/entry.ts";
 export type { EntryKind, IgnoredReason } from "./reducers/entries/entry-fact.ts";
 export type {

@@ -80,12 +80,12 @@ function jobOf(command: StartRun, session: LiveSession, windows: LearntWindows):
 }
 
 /** The same access, for as long as there is a session to ask it for. */
-function whileOpen(session: LiveSession, { model, stream }: ModelAccess): ModelAccess {
+function whileOpen(session: LiveSession, access: ModelAccess): ModelAccess {
   return {
-    model,
+    ...access,
     stream(context, options) {
       if (!session.isOpen()) throw new Error("the session has ended");
-      return stream(context, options);
+      return access.stream(context, options);
     },
   };
 }
