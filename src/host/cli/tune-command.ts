@@ -9,7 +9,7 @@ import { DEFAULT_SETTINGS } from "../../reducers/settings.ts";
 import { NAMESPACE } from "../settings/settings.ts";
 import { EXIT, type Io, UsageError } from "./io.ts";
 import { newReading, openSource, type ReplaySource, readBatch } from "./replay/replay-source.ts";
-import { badLineWords } from "./replay/replay-summary.ts";
+import { readingWords } from "./replay/replay-summary.ts";
 import { collect } from "./session/session-options.ts";
 import { parseSet } from "./settings-option.ts";
 import { count, grouped, listed } from "./words.ts";
@@ -129,8 +129,7 @@ async function tune(io: Io, files: readonly string[], options: TuneOptions): Pro
 
 async function measure(io: Io, source: ReplaySource, statistics: RunStatistics): Promise<void> {
   if (source.kind === "session") {
-    const words = badLineWords(source.file, source.reading);
-    if (words !== undefined) io.complain(words);
+    for (const words of readingWords(source.file, source.reading)) io.complain(words);
     return;
   }
   const replay = createReplay();
@@ -139,8 +138,7 @@ async function measure(io: Io, source: ReplaySource, statistics: RunStatistics):
     if (step) statistics.take(step);
   });
   replay.end();
-  const words = badLineWords(source.file, reading);
-  if (words !== undefined) io.complain(words);
+  for (const words of readingWords(source.file, reading)) io.complain(words);
 }
 
 async function eachLine(

@@ -336,4 +336,30 @@ describe("view and recall", () => {
     expectRefusal(await run(["recall", file, id, "--page", "2"]), /--page 2: it has 1 page/);
     expectRefusal(await run(["view", RECORDING]), /it is a recording, which holds no text/);
   });
+
+  it("say where a branch breaks off, and which leaf shows what lies before", async () => {
+    const session = plainSession().user().assistant();
+    session.observed("e1").compacted("e2").user().assistant();
+    const lines = [SESSION_HEADER, ...session.entries].map((line) => JSON.stringify(line));
+    // The fifth entry holds a NUL, as after a crash of the machine; the sixth is its child.
+    const file = put(
+      "nul.jsonl",
+      `${lines.map((line, at) => (at === 5 ? line.replace("user", "us\0r") : line)).join("\n")}\n`,
+    );
+    const words =
+      /nul\.jsonl, line 7: the branch breaks off at entry e6: its parent e5 cannot be read; 4 entries lie before it; --leaf e4 shows them$/m;
+    const breakOff = { line: 7, entryId: "e6", parentId: "e5", entriesBefore: 4, leaf: "e4" };
+    for (const args of [
+      ["view", file, "--full"],
+      ["recall", file, "0123456789ab"],
+      ["replay", file],
+    ]) {
+      expect((await run(args)).err).toMatch(words);
+      const { out } = await run([...args, "--json"]);
+      expect(JSON.parse(linesOf(out).at(-1) ?? "")).toMatchObject({ breakOff });
+    }
+    const whole = await run(["view", file, "--full", "--leaf", "e4"]);
+    expect(whole.out).toContain("observed up to e1");
+    expect(whole.err).not.toContain("breaks off");
+  });
 });

@@ -12,10 +12,10 @@ import { differenceLine, laneReadings, REPLAY_FORMAT, type ReplayOutput, stepLin
 import { type RunReport, runReplay } from "./replay-run.ts";
 import { openSource, type ReplaySource } from "./replay-source.ts";
 import {
-  badLineWords,
   changedAnything,
   isVerified,
   newTally,
+  readingWords,
   summaryLine,
   summaryText,
   tallyStep,
@@ -211,8 +211,7 @@ function introduction(source: ReplaySource, patch: Partial<Settings>): string[] 
 }
 
 function complainOfLines(io: Io, source: ReplaySource, report: RunReport): void {
-  const words = badLineWords(source.file, report.reading);
-  if (words !== undefined) io.complain(words);
+  for (const words of readingWords(source.file, report.reading)) io.complain(words);
 }
 
 function put(io: Io, line: ReplayOutput): void {

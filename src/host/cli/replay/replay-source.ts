@@ -1,5 +1,6 @@
 import { RecordingLineError } from "../../../machines/recording/recording-line.ts";
 import {
+  type BreakOff,
   readSessionFile,
   type SessionFile,
   SessionFileError,
@@ -21,6 +22,8 @@ export interface Reading {
   badLines: BadLine[];
   /** The last line broke off, as when its process was killed or the file is still being written. */
   truncated: boolean;
+  /** Where the branch of a session breaks off; undefined for a whole one, and for a recording. */
+  breakOff?: BreakOff | undefined;
 }
 
 const NAMED_BAD_LINES = 20;
@@ -129,7 +132,7 @@ async function textOf(first: LineBatch, rest: AsyncGenerator<LineBatch>): Promis
 function sessionSource(input: Input, text: string, leaf: string | undefined): SessionSource {
   try {
     const session = readSessionFile(text, leaf === undefined ? {} : { leaf });
-    const reading = { ...newReading(), truncated: session.truncatedLastLine };
+    const reading = { ...newReading(), truncated: session.truncatedLastLine, breakOff: session.breakOff };
     for (const { line } of session.problems) noteBadLine(reading, { line, why: "it is not a JSON object" });
     return { kind: "session", file: input.file, session, reading };
   } catch (error) {

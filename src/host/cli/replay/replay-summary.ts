@@ -4,6 +4,7 @@ import type { AnswerCounts } from "../../../machines/what-if/simulation.ts";
 import type { Workload } from "../../../machines/what-if/workload.ts";
 import type { EngineEventOf } from "../../../reducers/engine/events.ts";
 import { type LaneName, WORKERS, type Worker } from "../../../reducers/engine/lane-names.ts";
+import type { BreakOff } from "../../../reducers/entries/session-file.ts";
 import { decisionWords, eventWords } from "../../inspector/history/event-words.ts";
 import type { Io } from "../io.ts";
 import { count, grouped, listed } from "../words.ts";
@@ -48,6 +49,7 @@ export function summaryLine(tally: Tally, report: RunReport, verify: boolean): S
     badLines: reading.bad,
     firstBadLines: reading.badLines,
     truncatedLastLine: reading.truncated,
+    ...(reading.breakOff && { breakOff: reading.breakOff }),
     missingEvents: report.missingEvents,
     ...(answers && { answers }),
     ...(verify &&
@@ -126,16 +128,33 @@ function modelWords(answers: AnswerCounts, model: Workload | undefined): string 
   return parts.join(" ");
 }
 
-/** Names the lines that could not be read; undefined when all could. */
-export function badLineWords(file: string, { bad, badLines }: Reading): string | undefined {
-  if (bad === 0) return undefined;
-  const named = badLines.slice(0, NAMED).map(({ line, why }) => `line ${line} (${why})`);
-  const more = bad - named.length;
-  const all = more > 0 ? [...named, `${grouped(more)} more`] : named;
-  return `${file}: ${count(bad, "line")} could not be read: ${listed(all)}`;
+/** What of a file could not be read: lines, and for a session what lies before the place where its branch breaks off. */
+export function readingWords(file: string, { bad, badLines, breakOff }: Reading): string[] {
+  const words: string[] = [];
+  if (bad > 0) {
+    const named = badLines.slice(0, NAMED).map(({ line, why }) => `line ${line} (${why})`);
+    const more = bad - named.length;
+    const all = more > 0 ? [...named, `${grouped(more)} more`] : named;
+    words.push(`${file}: ${count(bad, "line")} could not be read: ${listed(all)}`);
+  }
+  if (breakOff) words.push(`${file}, ${breakOffWords(breakOff)}`);
+  return words;
 }
 
 const NAMED = 5;
+
+/** Where a branch breaks off, how much lies before, and how to see it: `line 7: the branch breaks off at entry …`. */
+export function breakOffWords({ line, entryId, parentId, entriesBefore, leaf }: BreakOff): string {
+  const what =
+    entryId === undefined
+      ? "the last entry has no id, so that Pi opens the session at no entry"
+      : `the branch breaks off at entry ${entryId}: its parent ${parentId} cannot be read`;
+  const before =
+    leaf === undefined
+      ? "nothing before it can be read"
+      : `${count(entriesBefore, "entry lies", "entries lie")} before it; --leaf ${leaf} shows them`;
+  return `line ${line}: ${what}; ${before}`;
+}
 
 export function verdictText(io: Io, verification: Verification): string[] {
   const { compared, decisions, unverified, difference } = verification;

@@ -33,11 +33,11 @@ async function recall(io: Io, file: string, id: string, options: RecallOptions):
       `"${clipped(id, LONGEST_ECHO)}": a memory id is 12 hex digits, as at the start of a memory line`,
     );
   }
-  const branch = await loadBranch(io, file, options.leaf);
-  const recalled = recallFrom(branch.session, branch.lookup, wanted);
+  const { session, lookup, breakOff } = await loadBranch(io, file, options.leaf);
+  const recalled = recallFrom(session, lookup, wanted);
   const isFound = recalled.observation !== undefined || recalled.reflection !== undefined;
   if (options.json) {
-    io.line(JSON.stringify({ type: "recall", found: isFound, ...recalled }));
+    io.line(JSON.stringify({ type: "recall", found: isFound, ...(breakOff && { breakOff }), ...recalled }));
     return isFound ? EXIT.ok : EXIT.difference;
   }
   const { text, page, pages } = renderRecall(recalled, { page: options.page });

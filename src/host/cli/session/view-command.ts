@@ -30,7 +30,7 @@ async function view(
   file: string,
   { full = false, leaf, json = false }: ViewOptions,
 ): Promise<number> {
-  const { session, lookup } = await loadBranch(io, file, leaf);
+  const { session, lookup, breakOff } = await loadBranch(io, file, leaf);
   const { branch, ledger } = session;
   if (!json) {
     io.line(memoryView(session, lookup, full ? "full" : "visible"));
@@ -45,6 +45,7 @@ async function view(
       view: full ? "full" : "visible",
       /** A later compaction was not ours: the agent no longer sees this. */
       stale: !full && isVisibleMemoryStale(ledger),
+      ...(breakOff && { breakOff }),
       observations,
       reflections,
     }),

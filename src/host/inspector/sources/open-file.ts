@@ -3,7 +3,7 @@ import type { Settings } from "../../../reducers/settings.ts";
 import { type Io, UsageError } from "../../cli/io.ts";
 import { runReplay } from "../../cli/replay/replay-run.ts";
 import { openSource, type ReplaySource } from "../../cli/replay/replay-source.ts";
-import { answerWords, badLineWords } from "../../cli/replay/replay-summary.ts";
+import { answerWords, readingWords } from "../../cli/replay/replay-summary.ts";
 import { setWords } from "../../cli/settings-option.ts";
 import { storeOfEvents, storeOfTexts } from "../history/event-stores.ts";
 import type { InspectSource } from "./inspect-source.ts";
@@ -58,13 +58,12 @@ async function replayedSource(
       return true;
     },
   });
-  const badLines = badLineWords(basename(opened.file), reading);
   return {
     ...source,
     notes: [
       introduction(opened.kind, patch),
       ...(answers ? answerWords(answers, model) : []),
-      ...(badLines === undefined ? [] : [badLines]),
+      ...readingWords(basename(opened.file), reading),
     ],
   };
 }
