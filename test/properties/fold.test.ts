@@ -180,7 +180,7 @@ function naiveProjection(facts: EntryFact[]) {
   return (cut: number, foldedThrough: number) => {
     const dropped = new Set(
       valid.flatMap(({ covers, ledger }) =>
-        ledger.type === "drops" && covers < foldedThrough ? ledger.observationIds : [],
+        ledger.type === "drops" && covers <= foldedThrough ? ledger.observationIds : [],
       ),
     );
     const seen = new Set<string>();
@@ -190,7 +190,7 @@ function naiveProjection(facts: EntryFact[]) {
         if (seen.has(record.id)) return false;
         seen.add(record.id);
         const sources = record.sources.map((id) => place(id, at)).filter((source) => source >= 0);
-        return (covers < cut || sources.some((source) => source < cut)) && !dropped.has(record.id);
+        return (covers <= cut || sources.some((source) => source < cut)) && !dropped.has(record.id);
       });
     });
     const seenReflections = new Set<string>();
@@ -199,7 +199,7 @@ function naiveProjection(facts: EntryFact[]) {
       return ledger.records.filter((record) => {
         if (seenReflections.has(record.id)) return false;
         seenReflections.add(record.id);
-        return covers < foldedThrough;
+        return covers <= foldedThrough;
       });
     });
     return ids({ observations, reflections });

@@ -52,7 +52,8 @@ const WORDS: Readonly<Record<string, (entry: CustomEntry<unknown>) => EntryWords
   "om.observations.recorded": ({ data }) => recorded("observation", fieldsOf(data).observations),
   "om.reflections.recorded": ({ data }) => recorded("reflection", fieldsOf(data).reflections),
   "om.observations.dropped": ({ data }) => {
-    const ids = listOf(fieldsOf(data).observationIds).filter((id) => typeof id === "string");
+    const named = listOf(fieldsOf(data).observationIds).filter((id) => typeof id === "string");
+    const ids = [...new Set(named)];
     if (ids.length === 0) return undefined;
     return { title: `${count(ids.length, "observation")} dropped`, details: ids.map((id) => `[${id}]`) };
   },

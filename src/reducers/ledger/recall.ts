@@ -3,8 +3,9 @@ import type { EntryLookup } from "../entries/entry.ts";
 import { type ContextEdit, contextEditOf, renderSource } from "../entries/sources.ts";
 import { estimateTextTokens } from "../entries/tokens.ts";
 import type { SessionState } from "../session.ts";
+import type { UnshownRecord } from "./ledger.ts";
 import { isActive } from "./pool.ts";
-import { readObservation, readReflection } from "./record-text.ts";
+import { entriesOf, readRecords } from "./record-text.ts";
 import type { Observation, Reflection } from "./records.ts";
 import { renderObservation, renderReflection } from "./summary.ts";
 
@@ -23,13 +24,16 @@ export type RecalledSource =
 export type ObservationStatus = "active" | "dropped" | "dangling";
 
 export interface RecalledObservation {
+  /** The record that memory shows: the first of its id */
   observation: Observation;
   status: ObservationStatus;
+  /** Those of every record of this id, each once */
   sources: RecalledSource[];
 }
 
 export interface RecalledReflection {
   reflection: Reflection;
+  /** What every record of this id rests on, each once */
   supporting: RecalledObservation[];
   /** Cited observation ids that this branch does not have. */
   missingObservationIds: string[];
@@ -84,16 +88,15 @@ function recallObservation(
   id: string,
 ): RecalledObservation | undefined {
   const { branch, ledger } = session;
-  const record = ledger.observations.get(id);
-  const dangling = ledger.dangling.get(id);
-  const place = record ?? (dangling?.kind === "observation" ? dangling : undefined);
-  const observation = place && readObservation(branch, place, lookup);
+  const records = recordsOf<Observation>(session, lookup, "observation", id);
+  const [observation] = records;
   if (!observation) return undefined;
-  const status = record ? (isActive(ledger, id) ? "active" : "dropped") : "dangling";
+  const status = ledger.observations.has(id) ? (isActive(ledger, id) ? "active" : "dropped") : "dangling";
+  const sources = new Set(records.flatMap(({ sourceEntryIds }) => sourceEntryIds));
   return {
     observation,
     status,
-    sources: observation.sourceEntryIds.map((entryId) => recallSource(branch, lookup, entryId)),
+    sources: [...sources].map((entryId) => recallSource(branch, lookup, entryId)),
   };
 }
 
@@ -102,19 +105,30 @@ function recallReflection(
   lookup: EntryLookup,
   id: string,
 ): RecalledReflection | undefined {
-  const { branch, ledger } = session;
-  const dangling = ledger.dangling.get(id);
-  const place = ledger.reflections.get(id) ?? (dangling?.kind === "reflection" ? dangling : undefined);
-  const reflection = place && readReflection(branch, place, lookup);
+  const records = recordsOf<Reflection>(session, lookup, "reflection", id);
+  const [reflection] = records;
   if (!reflection) return undefined;
   const supporting: RecalledObservation[] = [];
   const missingObservationIds: string[] = [];
-  for (const observationId of reflection.supportingObservationIds) {
+  for (const observationId of new Set(records.flatMap((one) => one.supportingObservationIds))) {
     const observation = recallObservation(session, lookup, observationId);
     if (observation) supporting.push(observation);
     else missingObservationIds.push(observationId);
   }
   return { reflection, supporting, missingObservationIds };
+}
+
+/** Every record of an id on the branch: first the one that projections show, if there is one. */
+function recordsOf<T extends { id: string }>(
+  { branch, ledger }: SessionState,
+  lookup: EntryLookup,
+  kind: UnshownRecord["kind"],
+  id: string,
+): T[] {
+  const list = `${kind}s` as const;
+  const shown = ledger[list].get(id);
+  const unshown = ledger.unshown.get(id)?.filter((record) => record.kind === kind) ?? [];
+  return readRecords<T>(shown ? [shown, ...unshown] : unshown, list, entriesOf(branch, lookup));
 }
 
 function recallSource(branch: Branch, lookup: EntryLookup, entryId: string): RecalledSource {

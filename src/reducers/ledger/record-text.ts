@@ -1,13 +1,6 @@
 import { type Branch, idAt, NOWHERE } from "../branch.ts";
 import { type EntryLike, type EntryLookup, fieldsOf } from "../entries/entry.ts";
-import {
-  FOLDED,
-  type MemoryDetails,
-  type Observation,
-  ObservationSchema,
-  type Reflection,
-  ReflectionSchema,
-} from "./records.ts";
+import { FOLDED, type MemoryDetails, ObservationSchema, ReflectionSchema } from "./records.ts";
 
 /**
  * The text of memory records. The ledger keeps positions only; this reads the records back from the session
@@ -26,14 +19,6 @@ export type EntryAt = (position: number) => EntryLike | undefined;
 
 export function entriesOf(branch: Branch, lookup: EntryLookup): EntryAt {
   return (position) => lookup(idAt(branch, position) ?? "");
-}
-
-export function readObservation(branch: Branch, place: Place, lookup: EntryLookup): Observation | undefined {
-  return recordReader<Observation>("observations", entriesOf(branch, lookup))(place);
-}
-
-export function readReflection(branch: Branch, place: Place, lookup: EntryLookup): Reflection | undefined {
-  return recordReader<Reflection>("reflections", entriesOf(branch, lookup))(place);
 }
 
 /**

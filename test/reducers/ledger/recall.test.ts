@@ -145,6 +145,45 @@ describe("recalling a reflection", () => {
   });
 });
 
+describe("recalling what was recorded more than once", () => {
+  const talk = [user("e1", "Hello."), user("e2", "Again."), user("e3", "Bye.")];
+  const sourceOf = (text: string) => text.split("\n").filter((one) => one.startsWith("Source "));
+
+  it("shows the sources of every record, each once, under the record that memory shows", () => {
+    const entries = [
+      ...talk,
+      observed("o0", "elsewhere", { ...observation(A, "e3"), timestamp: "2020-01-01 00:00" }),
+      observed("o1", "e2", observation(A, "e1", "e1"), observation(A, "e2")),
+      observed("o2", "e3", { ...observation(A, "e2", "e1"), relevance: "low" }),
+    ];
+    const text = told(entries, A);
+    expect(text).toContain(`Observation (active)\n${line(A)}\n`);
+    expect(sourceOf(text)).toEqual(["Source e1", "Source e3", "Source e2"]);
+  });
+
+  it("shows what every record of a reflection rests on, each once", () => {
+    const entries = [
+      ...talk,
+      observed("o1", "e2", observation(A, "e1"), observation(B, "e2")),
+      reflected("r1", "e2", reflection(R, A, A, C, C)),
+      reflected("r2", "e2", reflection(R, B, A, C)),
+    ];
+    const text = told(entries, R);
+    expect(text).toContain("It rests on 2 observations:");
+    expect(sourceOf(text)).toEqual(["Source e1", "Source e2"]);
+    expect(text.endsWith(`Cited but not on this branch: ${C}`)).toBe(true);
+  });
+
+  it("finds both kinds where neither's range is on this branch", () => {
+    const entries = [
+      ...talk,
+      observed("o1", "elsewhere", observation(A, "e1")),
+      reflected("r1", "elsewhere", reflection(A, B)),
+    ];
+    expect(told(entries, A)).toContain("both follow");
+  });
+});
+
 describe("recalling an id that stands for nothing", () => {
   it("says so, and where ids come from", () => {
     expect(told([user("e1", "Hello.")], C)).toBe(

@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import { emptyBranch, extendBranch } from "../../../src/reducers/branch.ts";
 import type { EntryLike } from "../../../src/reducers/entries/entry.ts";
 import {
+  entriesOf,
   readFolded,
-  readObservation,
-  readReflection,
+  readRecords,
   recordReader,
 } from "../../../src/reducers/ledger/record-text.ts";
 import type { Observation, Reflection } from "../../../src/reducers/ledger/records.ts";
@@ -64,14 +64,14 @@ describe("reading records", () => {
     for (const at of [2, 3, 4, 5]) expect(read({ id: "aaaaaaaaaaa1", entry: at, index: 0 })).toBeUndefined();
   });
 
-  it("finds one record on a branch by its entry's id", () => {
+  it("finds the entries of a branch by their ids, and leaves out a record whose entry is gone", () => {
     const branch = extendBranch(emptyBranch(), [{ id: "x", kind: "ledger", tokens: 0 }]);
-    const lookup = (id: string) =>
-      id === "x" ? entry({ observations: [a], reflections: [reflection] }) : undefined;
-    expect(readObservation(branch, { id: "aaaaaaaaaaa1", entry: 0, index: 0 }, lookup)).toBe(a);
-    expect(readReflection(branch, { id: "bbbbbbbbbbbb", entry: 0, index: 0 }, lookup)).toBe(reflection);
-    const everywhere = () => entry({ observations: [a] });
-    expect(readObservation(branch, { id: "aaaaaaaaaaa1", entry: 0, index: 0 }, everywhere)).toBe(a);
+    const lookup = (id: string) => (id === "x" ? entry({ observations: [a] }) : undefined);
+    const places = [
+      { id: "aaaaaaaaaaa1", entry: 1, index: 0 },
+      { id: "aaaaaaaaaaa1", entry: 0, index: 0 },
+    ];
+    expect(readRecords<Observation>(places, "observations", entriesOf(branch, lookup))).toEqual([a]);
   });
 });
 
