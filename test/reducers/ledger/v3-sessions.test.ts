@@ -85,8 +85,9 @@ function inWords({ observations, reflections }: Projection) {
 /** The sources of every record of this content, each once. */
 function sourcesRecorded(entries: EntryLike[], content: string): string[] {
   const records = entries.flatMap((entry) => {
-    const { data } = entry as { data?: { observations?: (Observation | null)[] } };
-    return (data?.observations ?? []).filter((record) => record?.content === content);
+    const { data } = entry as { data?: { observations?: unknown } };
+    const records: (Observation | null)[] = Array.isArray(data?.observations) ? data.observations : [];
+    return records.filter((record) => record?.content === content);
   });
   return [...new Set(records.flatMap((record) => record?.sourceEntryIds ?? []))];
 }
