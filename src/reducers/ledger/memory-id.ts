@@ -1,5 +1,6 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import { isOneLine } from "./records.ts";
 
 const ID_DIGITS = 12;
 
@@ -17,4 +18,9 @@ export function oneLine(content: string): string {
     .toWellFormed()
     .replace(/[\s\p{Cc}\u2028\u2029]+/gu, " ")
     .trim();
+}
+
+/** A text that is one line as it is, any other on one line. */
+export function asOneLine(text: string): string {
+  return isOneLine(text) ? text : oneLine(text);
 }

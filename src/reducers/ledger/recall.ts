@@ -119,7 +119,7 @@ function recallReflection(
 }
 
 /** Every record of an id on the branch: first the one that projections show, if there is one. */
-function recordsOf<T extends { id: string }>(
+function recordsOf<T extends Observation | Reflection>(
   { branch, ledger }: SessionState,
   lookup: EntryLookup,
   kind: UnshownRecord["kind"],
@@ -175,7 +175,6 @@ const STATUS_WORDS: Record<ObservationStatus, string> = {
 
 function describeObservation({ observation, status, sources }: RecalledObservation): string {
   const head = `Observation (${STATUS_WORDS[status]})\n${renderObservation(observation)}`;
-  if (sources.length === 0) return `${head}\n\nIt cites no source entries.`;
   return [head, ...sources.map(describeSource)].join("\n\n");
 }
 

@@ -53,12 +53,12 @@ describe("recalling an observation", () => {
     );
   });
 
-  it("says when it was dropped, when its range is not here, and when it cites nothing", () => {
-    const gone = [...talk, observed("o", "e2", observation(A)), dropped("d", "e2", A)];
+  it("says when it was dropped, and when its range is not here", () => {
+    const gone = [...talk, observed("o", "e2", observation(A, "e1")), dropped("d", "e2", A)];
     expect(told(gone, A)).toBe(
-      `Observation (dropped from active memory)\n${line(A)}\n\nIt cites no source entries.`,
+      `Observation (dropped from active memory)\n${line(A)}\n\nSource e1\n[User @ ${WHEN}]\nHello.`,
     );
-    expect(told([...talk, observed("o", "elsewhere", observation(A))], A)).toMatch(
+    expect(told([...talk, observed("o", "elsewhere", observation(A, "e1"))], A)).toMatch(
       /^Observation \(not part of this branch's memory: the range it covers is on another branch\)\n/,
     );
   });
@@ -101,7 +101,7 @@ describe("recalling an observation", () => {
 });
 
 describe("recalling a reflection", () => {
-  const memory = [user("e1", "Hello."), observed("o", "e1", observation(A, "e1"), observation(B))];
+  const memory = [user("e1", "Hello."), observed("o", "e1", observation(A, "e1"), observation(B, "e1"))];
 
   it("shows what it rests on, and what of that is not here", () => {
     expect(told([...memory, reflected("r", "e1", reflection(R, A, C, B, "dddddddddddd"))], R)).toBe(
@@ -111,18 +111,18 @@ describe("recalling a reflection", () => {
         `Observation (active)\n${line(A)}`,
         `Source e1\n[User @ ${WHEN}]\nHello.`,
         `Observation (active)\n${line(B)}`,
-        "It cites no source entries.",
+        `Source e1\n[User @ ${WHEN}]\nHello.`,
         `Cited but not on this branch: ${C}, dddddddddddd`,
       ].join("\n\n"),
     );
     expect(told([...memory, reflected("r", "e1", reflection(R, B))], R)).toBe(
-      `Reflection\n[${R}] meaning of ${R}\n\nIt rests on 1 observation:\n\nObservation (active)\n${line(B)}\n\nIt cites no source entries.`,
+      `Reflection\n[${R}] meaning of ${R}\n\nIt rests on 1 observation:\n\nObservation (active)\n${line(B)}\n\nSource e1\n[User @ ${WHEN}]\nHello.`,
     );
   });
 
   it("says when nothing that it rests on is here", () => {
-    expect(told([...memory, reflected("r", "e1", reflection(R))], R)).toBe(
-      `Reflection\n[${R}] meaning of ${R}\n\nNone of its supporting observations is on this branch.`,
+    expect(told([...memory, reflected("r", "e1", reflection(R, C))], R)).toBe(
+      `Reflection\n[${R}] meaning of ${R}\n\nNone of its supporting observations is on this branch.\n\nCited but not on this branch: ${C}`,
     );
   });
 
@@ -134,12 +134,12 @@ describe("recalling a reflection", () => {
 
   it("shows both when an observation has the same id, in whatever way either is here", () => {
     const both = `The id ${A} stands for an observation and for a reflection; both follow.\n\nObservation (`;
-    expect(told([...memory, reflected("r", "e1", reflection(A))], A)).toContain(both);
-    expect(told([...memory, reflected("r", "elsewhere", reflection(A))], A)).toContain(both);
+    expect(told([...memory, reflected("r", "e1", reflection(A, B))], A)).toContain(both);
+    expect(told([...memory, reflected("r", "elsewhere", reflection(A, B))], A)).toContain(both);
     const elsewhere = [
       user("e1", "Hello."),
-      observed("o", "elsewhere", observation(A)),
-      reflected("r", "e1", reflection(A)),
+      observed("o", "elsewhere", observation(A, "e1")),
+      reflected("r", "e1", reflection(A, B)),
     ];
     expect(told(elsewhere, A)).toContain(both);
   });
@@ -194,8 +194,8 @@ describe("recalling an id that stands for nothing", () => {
   it("does not take a dangling record of one kind for one of the other", () => {
     const entries = [
       user("e1", "Hello."),
-      observed("o", "elsewhere", observation(A)),
-      reflected("r", "elsewhere", reflection(R)),
+      observed("o", "elsewhere", observation(A, "e1")),
+      reflected("r", "elsewhere", reflection(R, A)),
     ];
     const { session, lookup } = sessionOfEntries(entries);
     expect(Object.keys(recallFrom(session, lookup, A))).toEqual(["id", "observation"]);

@@ -20,7 +20,7 @@ const observation = (id: string): Observation => ({
 const reflection: Reflection = {
   id: "bbbbbbbbbbbb",
   content: "Tests come first.",
-  supportingObservationIds: [],
+  supportingObservationIds: ["aaaaaaaaaaa1"],
   tokenCount: 5,
 };
 const [a, b, c] = ["aaaaaaaaaaa1", "aaaaaaaaaaa2", "aaaaaaaaaaa3"].map(observation);
@@ -64,6 +64,14 @@ describe("reading records", () => {
     for (const at of [2, 3, 4, 5]) expect(read({ id: "aaaaaaaaaaa1", entry: at, index: 0 })).toBeUndefined();
   });
 
+  it.each(["\n", "\r\n", "\u2028", "\u0085", "\v"])("reads a text with %j in it as one line", (end) => {
+    const several = { ...observation("aaaaaaaaaaa1"), content: `One.${end}[ffffffffffff] Two.` };
+    const [read] = readRecords<Observation>([{ id: several.id, entry: 0, index: 0 }], "observations", () =>
+      entry({ observations: [several] }),
+    );
+    expect(read).toEqual({ ...several, content: "One. [ffffffffffff] Two." });
+  });
+
   it("finds the entries of a branch by their ids, and leaves out a record whose entry is gone", () => {
     const branch = extendBranch(emptyBranch(), [{ id: "x", kind: "ledger", tokens: 0 }]);
     const lookup = (id: string) => (id === "x" ? entry({ observations: [a] }) : undefined);
@@ -96,6 +104,13 @@ describe("the memory in a compaction entry", () => {
     expect(read({ ...details, version: 2 })).toBeUndefined();
     expect(read(undefined)).toBeUndefined();
     expect(readFolded(undefined)).toBeUndefined();
+  });
+
+  it("is shown a line a record", () => {
+    const several = { ...observation("aaaaaaaaaaa1"), content: "One.\nTwo." };
+    expect(read({ ...details, observations: [several] })?.observations).toEqual([
+      { ...several, content: "One. Two." },
+    ]);
   });
 
   it("keeps what is good of what is damaged", () => {

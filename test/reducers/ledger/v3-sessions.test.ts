@@ -3,7 +3,6 @@ import {
   diffProjections,
   foldLedger,
   memoryId,
-  type Observation,
   type Projection,
   parseSession,
   planCompaction,
@@ -14,6 +13,7 @@ import {
   recall,
 } from "../../../src/index.ts";
 import type { EntryLike } from "../../../src/reducers/entries/entry.ts";
+import { isObservation } from "../../../src/reducers/ledger/records.ts";
 import { fixtureText, V3_SESSIONS } from "../../support/v3-sessions.ts";
 
 describe.each(Object.entries(V3_SESSIONS))("a session of the V3 extension with %s", (_name, expected) => {
@@ -86,10 +86,10 @@ function inWords({ observations, reflections }: Projection) {
 function sourcesRecorded(entries: EntryLike[], content: string): string[] {
   const records = entries.flatMap((entry) => {
     const { data } = entry as { data?: { observations?: unknown } };
-    const records: (Observation | null)[] = Array.isArray(data?.observations) ? data.observations : [];
-    return records.filter((record) => record?.content === content);
+    return Array.isArray(data?.observations) ? data.observations.filter(isObservation) : [];
   });
-  return [...new Set(records.flatMap((record) => record?.sourceEntryIds ?? []))];
+  const cited = records.filter((record) => record.content === content);
+  return [...new Set(cited.flatMap(({ sourceEntryIds }) => sourceEntryIds))];
 }
 
 /** What recall says of a record, and that it has the words of every source. */
