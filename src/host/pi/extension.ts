@@ -153,7 +153,7 @@ const RECALL_PARAMETERS = {
     maxTokens: {
       type: "integer",
       minimum: 100,
-      description: "About how many tokens one page may have (default 8000)",
+      description: "About how many tokens one page may have (default 8000, at most 20000)",
     },
   },
   required: ["id"],

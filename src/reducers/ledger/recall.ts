@@ -60,26 +60,35 @@ export interface RecallPage {
   pages: number;
 }
 
-export const RECALL_MAX_TOKENS = 8000;
+/** What a page has room for, in estimated tokens, unless it is asked for otherwise. */
+export const RECALL_PAGE_TOKENS = 8000;
+/** More than this fits no page, whoever asks: the next page has the rest. */
+export const RECALL_MOST_TOKENS = 20_000;
 
-/** Renders what was recalled in words for the agent, page by page (`page` counts from 1). */
+/**
+ * Renders what was recalled in words for the agent, page by page. `maxTokens`: about how many estimated tokens a page has, at
+ * most `RECALL_MOST_TOKENS`. `page` counts from 1; a `RangeError` for a page that is not there names the last one.
+ */
 export function renderRecall(
   recalled: Recalled,
   {
-    maxTokens = RECALL_MAX_TOKENS,
+    maxTokens = RECALL_PAGE_TOKENS,
     page = 1,
   }: { maxTokens?: number | undefined; page?: number | undefined } = {},
 ): RecallPage {
-  const whole = describe(recalled);
-  const pages = paginate(whole, Math.max(1, maxTokens));
-  const shown = Math.min(Math.max(1, page), pages.length);
-  const text = pages[shown - 1] ?? "";
-  if (pages.length === 1) return { text, page: 1, pages: 1 };
+  const texts = paginate(describe(recalled), Math.min(Math.max(1, maxTokens), RECALL_MOST_TOKENS));
+  const pages = texts.length;
+  const text = texts[page - 1];
+  if (text === undefined) {
+    const last = pages === 1 ? "there is one page only, page 1" : `the last page is ${pages}`;
+    throw new RangeError(`there is no page ${page} of what ${recalled.id} stands for; ${last}`);
+  }
+  if (pages === 1) return { text, page, pages };
   const more =
-    shown < pages.length
-      ? `Call recall with { "id": "${recalled.id}", "page": ${shown + 1} } for the next page.`
+    page < pages
+      ? `Call recall with { "id": "${recalled.id}", "page": ${page + 1} } for the next page.`
       : "This is the last page.";
-  return { text: `${text}\n\n[Page ${shown} of ${pages.length}. ${more}]`, page: shown, pages: pages.length };
+  return { text: `${text}\n\n[Page ${page} of ${pages}. ${more}]`, page, pages };
 }
 
 function recallObservation(
@@ -228,9 +237,11 @@ const LONGEST_PIECE = 1000;
 
 /** The text's lines with their line ends, long ones in pieces, each with its start. No piece splits a character. */
 function* piecesOf(text: string, longest: number): Generator<[start: number, piece: string]> {
+  let lineEnd = 0;
   for (let start = 0; start < text.length; ) {
-    const lineEnd = text.indexOf("\n", start);
-    let end = Math.min(lineEnd === -1 ? text.length : lineEnd + 1, start + longest);
+    // Once a line, not once a piece: the end of a line of fifty megabytes is far to seek.
+    if (lineEnd <= start) lineEnd = text.indexOf("\n", start) + 1 || text.length;
+    let end = Math.min(lineEnd, start + longest);
     if (end < text.length && isHighSurrogate(text.charCodeAt(end - 1))) end++;
     yield [start, text.slice(start, end)];
     start = end;

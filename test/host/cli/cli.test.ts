@@ -333,7 +333,10 @@ describe("view and recall", () => {
     expect(await run(["recall", file, "0123456789ab"])).toMatchObject({ code: 1, out: "" });
     expectRefusal(await run(["recall", file, "nothing"]), /12 hex digits/);
     expectRefusal(await run(["recall", file, "a".repeat(9000)]), /^memory-lanes: "a{10,50}…": a memory id/);
-    expectRefusal(await run(["recall", file, id, "--page", "2"]), /--page 2: it has 1 page/);
+    expectRefusal(
+      await run(["recall", file, id, "--page", "2"]),
+      /--page 2: there is no page 2 of what [0-9a-f]{12} stands for; there is one page only/,
+    );
     expectRefusal(await run(["view", RECORDING]), /it is a recording, which holds no text/);
   });
 

@@ -1,8 +1,8 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { EntryLike } from "../../../src/reducers/entries/entry.ts";
 import { estimateTextTokens } from "../../../src/reducers/entries/tokens.ts";
-import { recallFrom, renderRecall } from "../../../src/reducers/ledger/recall.ts";
+import { RECALL_MOST_TOKENS, recallFrom, renderRecall } from "../../../src/reducers/ledger/recall.ts";
 import type { Observation, Reflection } from "../../../src/reducers/ledger/records.ts";
 import { sessionOfEntries } from "../../../src/reducers/memory.ts";
 
@@ -217,7 +217,9 @@ describe("the pages of a recall", () => {
     const { text, page, pages } = renderRecall(recalledOf("Hello."));
     expect([page, pages]).toEqual([1, 1]);
     expect(text).not.toContain("Page");
-    expect(renderRecall(recalledOf("Hello."), { page: 3 })).toEqual({ text, page: 1, pages: 1 });
+    expect(() => renderRecall(recalledOf("Hello."), { page: 3 })).toThrow(
+      new RangeError(`there is no page 3 of what ${A} stands for; there is one page only, page 1`),
+    );
   });
 
   it("say how to get the next, and which is the last", () => {
@@ -233,7 +235,38 @@ describe("the pages of a recall", () => {
     ]);
     expect(markOf(2)?.[2]).toBe(`Call recall with { "id": "${A}", "page": 3 } for the next page.`);
     expect(markOf(all.pages)).toEqual([`${all.pages}`, `${all.pages}`, "This is the last page."]);
-    expect([markOf(0)?.[0], markOf(-5)?.[0], markOf(99)?.[0]]).toEqual(["1", "1", `${all.pages}`]);
+    for (const page of [0, -5, 1.5, all.pages + 1, 1e9]) {
+      expect(() => markOf(page)).toThrow(RangeError);
+      expect(() => markOf(page)).toThrow(`there is no page ${page} `);
+      expect(() => markOf(page)).toThrow(`the last page is ${all.pages}`);
+    }
+  });
+
+  it("have an upper bound, whatever is asked for", () => {
+    const recalled = recalledOf("One line of many.\n".repeat(20_000));
+    const most = renderRecall(recalled, { maxTokens: RECALL_MOST_TOKENS });
+    expect(most.pages).toBeGreaterThan(2);
+    for (const maxTokens of [RECALL_MOST_TOKENS + 1, 1e9, Number.POSITIVE_INFINITY]) {
+      expect(renderRecall(recalled, { maxTokens })).toEqual(most);
+    }
+  });
+
+  it("go over a line of a megabyte once, however many pages it fills", () => {
+    const recalled = recalledOf("x y ".repeat(250_000));
+    const sought = vi.spyOn(String.prototype, "indexOf");
+    let characters = 0;
+    try {
+      renderRecall(recalled, { maxTokens: 100 });
+      characters = sought.mock.results.reduce((sum, { value }, at) => {
+        const text: unknown = sought.mock.contexts[at];
+        const from = sought.mock.calls[at]?.[1] ?? 0;
+        return sum + (value === -1 ? String(text).length : Number(value) + 1) - from;
+      }, 0);
+    } finally {
+      sought.mockRestore();
+    }
+    expect(characters).toBeGreaterThan(0);
+    expect(characters).toBeLessThan(1_100_000);
   });
 
   it("break between lines, and keep each line whole", () => {
@@ -257,7 +290,7 @@ describe("the pages of a recall", () => {
     fc.assert(
       fc.property(text, fc.integer({ min: 0, max: 300 }), (given, maxTokens) => {
         const recalled = recalledOf(given);
-        const whole = renderRecall(recalled, { maxTokens: 1e9 }).text;
+        const whole = renderRecall(recalled, { maxTokens: RECALL_MOST_TOKENS }).text;
         const { pages } = renderRecall(recalled, { maxTokens });
         const shown = Array.from({ length: pages }, (_, n) =>
           renderRecall(recalled, { maxTokens, page: n + 1 }),

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from "commander";
-import { recallFrom, renderRecall } from "../../../reducers/ledger/recall.ts";
+import { type Recalled, type RecallPage, recallFrom, renderRecall } from "../../../reducers/ledger/recall.ts";
 import { EXIT, type Io, UsageError } from "../io.ts";
-import { clipped, count } from "../words.ts";
+import { clipped } from "../words.ts";
 import { loadBranch, SESSION_LEAF_OPTION } from "./session-options.ts";
 
 interface RecallOptions {
@@ -15,7 +15,7 @@ export function recallCommand(io: Io, exit: (code: number) => void): Command {
     .description("Show the exact source behind one memory id of a Pi session")
     .argument("<file>", "a Pi session (.jsonl, versions 1 to 3), or - for standard input")
     .argument("<id>", "the 12 hex digits at the start of a memory line")
-    .option("--page <n>", "which page of a long result", pageOf, 1)
+    .option("--page <n>", "which page of a long result", numberOfPage, 1)
     .option(...SESSION_LEAF_OPTION)
     .option("--json", "one JSON object: the record and its sources, whole")
     .action(async (file: string, id: string, options: RecallOptions) =>
@@ -40,12 +40,11 @@ async function recall(io: Io, file: string, id: string, options: RecallOptions):
     io.line(JSON.stringify({ type: "recall", found: isFound, ...(breakOff && { breakOff }), ...recalled }));
     return isFound ? EXIT.ok : EXIT.difference;
   }
-  const { text, page, pages } = renderRecall(recalled, { page: options.page });
   if (!isFound) {
-    io.complain(text);
+    io.complain(renderRecall(recalled).text);
     return EXIT.difference;
   }
-  if (options.page > pages) throw new UsageError(`--page ${options.page}: it has ${count(pages, "page")}`);
+  const { text, page, pages } = pageOf(recalled, options.page);
   // The agent is told to call the tool again; a user turns pages differently.
   io.line(pages === 1 ? text : text.replace(/\n\n\[Page \d+ of \d+\. [^\n]*\]$/, ""));
   if (page < pages) io.line(`\nPage ${page} of ${pages}; --page ${page + 1} shows the next.`);
@@ -56,7 +55,16 @@ async function recall(io: Io, file: string, id: string, options: RecallOptions):
 /** Characters of what the user gave that an error repeats */
 const LONGEST_ECHO = 40;
 
-function pageOf(text: string): number {
+function pageOf(recalled: Recalled, page: number): RecallPage {
+  try {
+    return renderRecall(recalled, { page });
+  } catch (error) {
+    if (error instanceof RangeError) throw new UsageError(`--page ${page}: ${error.message}`);
+    throw error;
+  }
+}
+
+function numberOfPage(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError("It must be a page's number, from 1 on.");
   return Number(text);
 }
