@@ -21,7 +21,10 @@ const ROOT = resolve(import.meta.dirname, "../..");
 const MODULES = join(ROOT, "node_modules");
 
 /** The entry files are the only sources that ship; what they load is in dist/. */
-const ENTRIES = ["src/host/cli/bin.js", "src/host/pi/extension.ts", "src/host/pi/entry-renderers.ts"];
+const ENTRIES = [
+  ...["src/host/cli/bin.js", "src/host/pi/extension.ts", "src/host/pi/entry-renderers.ts"],
+  "src/reducers/harmless-text.ts",
+];
 
 interface Manifest {
   dependencies: Record<string, string>;

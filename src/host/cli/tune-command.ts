@@ -117,7 +117,7 @@ async function tune(io: Io, files: readonly string[], options: TuneOptions): Pro
   const rows = schedules.rows();
   const isPriced = price !== undefined;
   if (options.json) {
-    for (const [index, row] of rows.entries()) io.line(JSON.stringify(tuneLine(row, index, isPriced)));
+    for (const [index, row] of rows.entries()) io.json(tuneLine(row, index, isPriced));
   } else {
     io.line(tableOf(io, rows, isPriced));
     io.line("");

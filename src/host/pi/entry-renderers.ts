@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CustomEntry, EntryRenderOptions, ExtensionAPI, Theme } from "@earendil-works/pi-coding-agent";
 import { type Component, Text } from "@earendil-works/pi-tui";
+import { harmlessText } from "../../reducers/harmless-text.ts";
 
 /** Switches the lines off: a user who wants no notices wants none in the transcript either. */
 export interface EntryLines {
@@ -82,7 +83,12 @@ function lineFor(
     `◦ Memory: ${words.title}${hint}`,
     ...(options.expanded ? words.details.map((line) => `  ${line}`) : []),
   ];
-  return new Text(lines.map((line) => theme.fg("dim", line)).join("\n"), 1, 0);
+  // Before it is painted: the colours are the terminal's to obey, the records' texts are not.
+  return new Text(lines.map((line) => theme.fg("dim", asOneLine(line))).join("\n"), 1, 0);
+}
+
+function asOneLine(line: string): string {
+  return harmlessText(line).replace(/\s*\n\s*/g, " ");
 }
 
 /** Pi 0.87 gives renderers no key hints. */

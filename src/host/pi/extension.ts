@@ -3,11 +3,12 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { harmlessText } from "../../reducers/harmless-text.ts";
 import { registerEntryRenderers, settingsFiles, wantsQuiet } from "./entry-renderers.ts";
 import type { MemorySession, OpenMemorySession } from "./memory-session.ts";
 
 /**
- * The extension's entry. It is all that Pi loads at start-up, so it imports nothing: the engine (XState, RxJS,
+ * The extension's entry. It is all that Pi loads at start-up, so it imports no package: the engine (XState, RxJS,
  * Immer, zod) comes in after the session has started. Nothing here may throw into Pi.
  */
 export default function memoryLanes(pi: ExtensionAPI): void {
@@ -220,7 +221,7 @@ async function settledNow<T>(promise: Promise<T> | undefined): Promise<T | undef
 
 function tell(ctx: ExtensionContext, message: string): void {
   try {
-    if (ctx.hasUI) ctx.ui.notify(message, "warning");
+    if (ctx.hasUI) ctx.ui.notify(harmlessText(message), "warning");
   } catch {
     // The session was replaced meanwhile: there is nobody left to tell.
   }

@@ -1,5 +1,6 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import { withoutDisguise } from "../harmless-text.ts";
 import { isOneLine } from "./records.ts";
 
 const ID_DIGITS = 12;
@@ -11,11 +12,11 @@ export function memoryId(content: string): string {
 
 /**
  * Content as one line of clean prose: every run of white space, line separators and control characters becomes one
- * space, lone surrogates become U+FFFD, and the ends are trimmed. Doing it twice changes nothing more.
+ * space, lone surrogates become U+FFFD, what disguises text goes, and the ends are trimmed. Doing it twice changes nothing
+ * more.
  */
 export function oneLine(content: string): string {
-  return content
-    .toWellFormed()
+  return withoutDisguise(content.toWellFormed())
     .replace(/[\s\p{Cc}\u2028\u2029]+/gu, " ")
     .trim();
 }

@@ -215,7 +215,7 @@ function complainOfLines(io: Io, source: ReplaySource, report: RunReport): void 
 }
 
 function put(io: Io, line: ReplayOutput): void {
-  io.line(JSON.stringify(line));
+  io.json(line);
 }
 
 const LANE_WORDS: Readonly<Record<string, LaneName>> = {

@@ -37,7 +37,7 @@ async function recall(io: Io, file: string, id: string, options: RecallOptions):
   const recalled = recallFrom(session, lookup, wanted);
   const isFound = recalled.observation !== undefined || recalled.reflection !== undefined;
   if (options.json) {
-    io.line(JSON.stringify({ type: "recall", found: isFound, ...(breakOff && { breakOff }), ...recalled }));
+    io.json({ type: "recall", found: isFound, ...(breakOff && { breakOff }), ...recalled });
     return isFound ? EXIT.ok : EXIT.difference;
   }
   if (!isFound) {

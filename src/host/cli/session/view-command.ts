@@ -39,16 +39,14 @@ async function view(
   const { observations, reflections } = full
     ? resolveSelection(selectFull(ledger), branch, lookup)
     : visibleMemory(branch, ledger, lookup);
-  io.line(
-    JSON.stringify({
-      type: "memory",
-      view: full ? "full" : "visible",
-      /** A later compaction was not ours: the agent no longer sees this. */
-      stale: !full && isVisibleMemoryStale(ledger),
-      ...(breakOff && { breakOff }),
-      observations,
-      reflections,
-    }),
-  );
+  io.json({
+    type: "memory",
+    view: full ? "full" : "visible",
+    /** A later compaction was not ours: the agent no longer sees this. */
+    stale: !full && isVisibleMemoryStale(ledger),
+    ...(breakOff && { breakOff }),
+    observations,
+    reflections,
+  });
   return EXIT.ok;
 }

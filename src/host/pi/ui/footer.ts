@@ -15,6 +15,7 @@ import { type Effect, quietly } from "../../../effects/effect.ts";
 import type { LanesSnapshot } from "../../../machines/lanes/lanes.ts";
 import type { EngineState } from "../../../reducers/engine/engine-state.ts";
 import { LANES, type LaneName } from "../../../reducers/engine/lane-names.ts";
+import { harmlessText } from "../../../reducers/harmless-text.ts";
 import { clocksOfSession } from "../../../reducers/session.ts";
 import { compactionThreshold } from "../../../reducers/settings.ts";
 import { LANE_LABELS } from "../../words.ts";
@@ -121,7 +122,7 @@ export function footer(ctx: ExtensionContext): Effect {
   };
 }
 
-/** The colours of the terminal's theme; RPC clients get plain text. */
+/** The colours of the terminal's theme, on text that was made harmless; RPC clients get plain text. */
 export function paintOf(ctx: ExtensionContext): Paint {
-  return ctx.mode === "tui" ? (tone, text) => ctx.ui.theme.fg(tone, text) : PLAIN;
+  return ctx.mode === "tui" ? (tone, text) => ctx.ui.theme.fg(tone, harmlessText(text)) : PLAIN;
 }
