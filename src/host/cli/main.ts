@@ -32,7 +32,7 @@ export async function main(args: readonly string[], io: Io = createIo()): Promis
     .configureOutput({
       writeOut: (text) => io.line(text.trimEnd()),
       writeErr: (text) => io.complain(text.trimEnd()),
-      outputError: (text, write) => write(text.replace(/^error: /, "memory-lanes: ")),
+      outputError: (text, write) => write(asOneLine(text.trimEnd().replace(/^error: /, "memory-lanes: "))),
     });
   for (const subcommand of SUBCOMMANDS) {
     program.addCommand(

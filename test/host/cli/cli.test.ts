@@ -5,6 +5,14 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ReplayOutputSchema } from "../../../src/host/cli/replay/replay-json.ts";
 import { TuneLineSchema } from "../../../src/host/cli/tune-command.ts";
+import {
+  DISGUISED,
+  DISGUISED_ID,
+  disguisedSession,
+  OBEYED_OR_HIDDEN,
+  OSC_52,
+  UNDISGUISED,
+} from "../../support/disguised-session.ts";
 import { plainSession, SESSION_HEADER } from "../../support/plain-session.ts";
 import { BIN, linesOf, type Result, ROOT, run, start } from "../../support/run-cli.ts";
 
@@ -364,5 +372,64 @@ describe("view and recall", () => {
     const whole = await run(["view", file, "--full", "--leaf", "e4"]);
     expect(whole.out).toContain("observed up to e1");
     expect(whole.err).not.toContain("breaks off");
+  });
+});
+
+describe("what people are shown", () => {
+  const putDisguised = () =>
+    put(
+      "disguised.jsonl",
+      disguisedSession()
+        .map((line) => `${JSON.stringify(line)}\n`)
+        .join(""),
+    );
+
+  it("has nothing of a session's text that a terminal obeys or that hides text; JSON has all of it", () => {
+    const file = putDisguised();
+    for (const args of [
+      ["view", file, "--full"],
+      ["recall", file, DISGUISED_ID],
+    ]) {
+      const { out, code } = start(args);
+      expect(code).toBe(0);
+      expect(out).toContain(UNDISGUISED);
+      expect(out).not.toMatch(OBEYED_OR_HIDDEN);
+      const json: unknown = JSON.parse(start([...args, "--json"]).out);
+      expect(JSON.stringify(json)).toContain(JSON.stringify(DISGUISED));
+    }
+  });
+
+  it("has nothing of the kind of an argument either, and an error stays one line", () => {
+    const file = putDisguised();
+    const wicked = `a${OSC_52}\u202eb\nmemory-lanes: all is well`;
+    for (const args of [
+      [wicked],
+      ["view", wicked],
+      ["view", file, "--leaf", wicked],
+      ["recall", file, wicked],
+      ["recall", file, DISGUISED_ID, "--page", wicked],
+      ["replay", file, "--lane", wicked],
+      ["replay", file, "--set", wicked],
+      ["replay", file, "--set", `observeAfterTokens=${wicked}`],
+    ]) {
+      const { out, err, code } = start(args);
+      expect([out, code]).toEqual(["", 2]);
+      expect(err).not.toMatch(OBEYED_OR_HIDDEN);
+      expect(err).toContain("]52");
+      expect(linesOf(err)).toHaveLength(1);
+    }
+  });
+
+  it("still has our own colours on a terminal, and not those of a session", () => {
+    const text = start(["replay", putDisguised(), "--explain", "1"], { env: { FORCE_COLOR: "1" } }).out;
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: that is how terminals are told a colour
+    const colour = /\u001b\[\d{1,2}m/g;
+    expect(text).toMatch(colour);
+    expect(text.replace(colour, "")).not.toMatch(OBEYED_OR_HIDDEN);
+    const red = [...disguisedSession(), { type: "session_info", id: "\u001b[31mred", parentId: "gone" }];
+    const file = put("red.jsonl", red.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    expect(start(["view", file], { env: { FORCE_COLOR: "1" } }).err).toContain(
+      "entry \uFFFD[31mred: its parent",
+    );
   });
 });
