@@ -280,7 +280,9 @@ function round(price: number): string {
 function tokenList(text: string): number[] {
   const list = text.split(",").map((part) => Number(part.trim().replaceAll("_", "")));
   if (!list.every((value) => Number.isSafeInteger(value) && value > 0)) {
-    throw new InvalidArgumentError("It must be whole numbers of tokens above 0, with commas between them.");
+    throw new InvalidArgumentError(
+      `It must be whole numbers of tokens from 1 to ${Number.MAX_SAFE_INTEGER}, with commas between them.`,
+    );
   }
   return list;
 }
@@ -297,6 +299,7 @@ function priceOf(text: string): Price {
 }
 
 function rowOf(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError("It must be a row's number.");
+  if (!/^[1-9]\d{0,8}$/.test(text))
+    throw new InvalidArgumentError("It must be a row's number, from 1 to 999999999.");
   return Number(text);
 }

@@ -204,7 +204,7 @@ describe("replay", () => {
     expect(out).toMatch(/~ is modelled: .* The model goes by the mean of 4 recorded observer runs/);
     expectRefusal(
       await run(["replay", RECORDING, "--set", "observeAfterTokens=soon"]),
-      /must be a whole number above 0/,
+      /must be a whole number above 0 and of at most 9007199254740991/,
     );
     expectRefusal(
       await run(["replay", RECORDING, "--set", "observAfterTokens=5"]),

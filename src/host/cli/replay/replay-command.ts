@@ -237,6 +237,7 @@ function laneOf(text: string): LaneName {
 }
 
 function numberOf(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError("It must be an event's number.");
+  if (!/^\d{1,15}$/.test(text))
+    throw new InvalidArgumentError("It must be an event's number, from 0 to 999999999999999.");
   return Number(text);
 }

@@ -65,6 +65,7 @@ function pageOf(recalled: Recalled, page: number): RecallPage {
 }
 
 function numberOfPage(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError("It must be a page's number, from 1 on.");
+  if (!/^[1-9]\d{0,8}$/.test(text))
+    throw new InvalidArgumentError("It must be a page's number, from 1 to 999999999.");
   return Number(text);
 }
