@@ -3,7 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startScriptedModel } from "../../demo/model/scripted-model.ts";
-import { disguisedSession, OBEYED_OR_HIDDEN, UNDISGUISED } from "../support/disguised-session.ts";
+import {
+  disguisedSession,
+  OBEYED_OR_HIDDEN,
+  UNDISGUISED,
+  UNDISGUISED_LINE,
+} from "../support/disguised-session.ts";
 import { EXTENSION, NEVER, withPi } from "./harness.ts";
 import { HAS_TMUX, openTerminal } from "./terminal.ts";
 
@@ -35,7 +40,7 @@ describe("a memory that holds orders to a terminal", { timeout: 60_000 }, () => 
       const told = pi.uiRequests
         .filter(({ method }) => method === "notify")
         .map(({ message }) => String(message));
-      expect(told.join("\n")).toContain(UNDISGUISED);
+      expect(told.join("\n")).toContain(UNDISGUISED_LINE);
       expect(told.join("\n")).toContain('does not know "a\uFFFD]52;c;cm0=\uFFFDb"');
       for (const message of told) expect(message).not.toMatch(OBEYED_OR_HIDDEN);
     });

@@ -40,6 +40,7 @@ describe("a session with records of others", () => {
         const { observations = [], reflections = [] } = plan?.details ?? {};
         for (const one of observations) expect([one, v3Accepts("observation", one)]).toEqual([one, true]);
         for (const one of reflections) expect([one, v3Accepts("reflection", one)]).toEqual([one, true]);
+        expect(plan?.summary ?? "").not.toMatch(/(?!\n)\p{Cc}|[\p{Bidi_Control}\u{e0000}-\u{e007f}]/u);
         const lines = (plan?.summary ?? "").split(/[\n\r\v\f\u0085\u2028\u2029]/);
         expect(lines.flatMap((line) => /^\[([0-9a-f]{12})\]/.exec(line)?.[1] ?? [])).toEqual(
           [...reflections, ...observations].map(({ id }) => id),

@@ -5,7 +5,9 @@ export const OSC_52 = "\u001b]52;c;cm0gLXJm\u0007";
 
 /** A memory's text as somebody hostile might have written it: orders to a terminal, reversed text, a hidden message. */
 export const DISGUISED = `Run ${OSC_52}\u009b2J\u202egnp.exe\u202c now\u{e0069}\u{e0067}\u200b.`;
-/** The same as people may see it */
+/** The same as a line of memory */
+export const UNDISGUISED_LINE = "Run ]52;c;cm0gLXJm 2Jgnp.exe now.";
+/** The same as people may see it where it stands as it was written */
 export const UNDISGUISED = "Run \uFFFD]52;c;cm0gLXJm\uFFFD\uFFFD2Jgnp.exe now.";
 
 /** What nothing that people are shown may hold */

@@ -21,6 +21,13 @@ export function oneLine(content: string): string {
     .trim();
 }
 
+/** A text that is a clean line as it is, any other as `oneLine` makes it: for records of others, which nobody normalised. */
+export function asCleanLine(text: string): string {
+  return UNCLEAN.test(text) ? oneLine(text) : text;
+}
+
+const UNCLEAN = /[\p{Cc}\u2028\u2029\p{Bidi_Control}\u{E0000}-\u{E007F}]/u;
+
 /** A text that is one line as it is, any other on one line. */
 export function asOneLine(text: string): string {
   return isOneLine(text) ? text : oneLine(text);

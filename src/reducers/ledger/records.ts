@@ -19,8 +19,8 @@ export type Relevance = z.infer<typeof RelevanceSchema>;
 export const MemoryIdSchema = z.string().regex(/^[0-9a-f]{12}$/);
 const MEMORY_ID_LENGTH = 12;
 
-/** What has more than white space and control characters in it: nothing else would be left of it on one line. */
-const VISIBLE = /[^\s\p{Cc}]/u;
+/** What has more in it than white space, control characters and disguise: nothing of those would be left on a clean line. */
+const VISIBLE = /[^\s\p{Cc}\p{Bidi_Control}\u{E0000}-\u{E007F}]/u;
 const LINE_BREAK = /[\n\r\v\f\u0085\u2028\u2029]/;
 const LINE_FEED = /[\n\r]/;
 

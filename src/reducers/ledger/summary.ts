@@ -1,4 +1,4 @@
-import { asOneLine } from "./memory-id.ts";
+import { asCleanLine } from "./memory-id.ts";
 import { type Selection, selectedObservations, selectedReflections } from "./projections.ts";
 import { type EntryAt, readRecords, recordReader } from "./record-text.ts";
 import type { Observation, Projection, Reflection, Relevance } from "./records.ts";
@@ -39,11 +39,11 @@ const TAGS: Readonly<Record<Relevance, string>> = {
  * of these need not wait for that.
  */
 function observationText(opening: string, { id, timestamp, relevance, content }: Observation): string {
-  return `${opening}${id}] ${timestamp}${TAGS[relevance]}${asOneLine(content)}`;
+  return `${opening}${id}] ${asCleanLine(timestamp)}${TAGS[relevance]}${asCleanLine(content)}`;
 }
 
 function reflectionText(opening: string, { id, content }: Reflection): string {
-  return `${opening}${id}] ${asOneLine(content)}`;
+  return `${opening}${id}] ${asCleanLine(content)}`;
 }
 
 /** The summary that replaces the cut part of the conversation; `""` for an empty projection. */

@@ -11,7 +11,7 @@ import {
   disguisedSession,
   OBEYED_OR_HIDDEN,
   OSC_52,
-  UNDISGUISED,
+  UNDISGUISED_LINE,
 } from "../../support/disguised-session.ts";
 import { plainSession, SESSION_HEADER } from "../../support/plain-session.ts";
 import { BIN, linesOf, type Result, ROOT, run, start } from "../../support/run-cli.ts";
@@ -392,7 +392,7 @@ describe("what people are shown", () => {
     ]) {
       const { out, code } = start(args);
       expect(code).toBe(0);
-      expect(out).toContain(UNDISGUISED);
+      expect(out).toContain(UNDISGUISED_LINE);
       expect(out).not.toMatch(OBEYED_OR_HIDDEN);
       const json: unknown = JSON.parse(start([...args, "--json"]).out);
       expect(JSON.stringify(json)).toContain(JSON.stringify(DISGUISED));

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { type InspectServer, startInspectServer } from "../../../src/host/inspector/server/inspect-server.ts";
 import type { ViewerFiles } from "../../../src/host/inspector/server/viewer-files.ts";
-import { disguisedSession, OBEYED_OR_HIDDEN, UNDISGUISED } from "../../support/disguised-session.ts";
+import { disguisedSession, OBEYED_OR_HIDDEN, UNDISGUISED_LINE } from "../../support/disguised-session.ts";
 import { readRecording, writeLargeRecording } from "../../support/recording-file.ts";
 import { startInspect } from "../../support/run-inspect.ts";
 
@@ -191,7 +191,7 @@ describe("the page's data", () => {
     try {
       const { count } = await inspected.ask<{ count: number }>("overview");
       const { full } = await inspected.ask<{ full: string }>(`memory?index=${count - 1}`);
-      expect(full).toContain(UNDISGUISED);
+      expect(full).toContain(UNDISGUISED_LINE);
       expect(full).not.toMatch(OBEYED_OR_HIDDEN);
     } finally {
       await inspected.stop();
