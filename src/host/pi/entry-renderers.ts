@@ -78,13 +78,11 @@ function lineFor(
   theme: Theme,
 ): Component | undefined {
   if (!words) return undefined;
+  // The colours of Pi's hint are the terminal's to obey, the records' texts are not.
   const hint = options.expanded ? "" : ` (${keyHint(options)})`;
-  const lines = [
-    `◦ Memory: ${words.title}${hint}`,
-    ...(options.expanded ? words.details.map((line) => `  ${line}`) : []),
-  ];
-  // Before it is painted: the colours are the terminal's to obey, the records' texts are not.
-  return new Text(lines.map((line) => theme.fg("dim", asOneLine(line))).join("\n"), 1, 0);
+  const details = options.expanded ? words.details.map((line) => `  ${asOneLine(line)}`) : [];
+  const lines = [`◦ Memory: ${words.title}${hint}`, ...details];
+  return new Text(lines.map((line) => theme.fg("dim", line)).join("\n"), 1, 0);
 }
 
 function asOneLine(line: string): string {
