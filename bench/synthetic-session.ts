@@ -108,7 +108,9 @@ function appendReflection(
 ): void {
   const content = `Reflection ${n}: modules are checked one by one.`;
   manager.appendCustomEntry(REFLECTIONS_RECORDED, {
-    reflections: [{ id: memoryId(content), content, supportingObservationIds, tokenCount: 12 }],
+    reflections: [
+      { id: memoryId(content), content, supportingObservationIds, tokenCount: estimateTextTokens(content) },
+    ],
     coversUpToId: source,
   });
 }

@@ -10,7 +10,12 @@
 export type { Clocks } from "./reducers/clocks.ts";
 export type { EntryLike, EntryLookup } from "./reducers/entries/entry.ts";
 export type { IgnoredReason } from "./reducers/entries/entry-fact.ts";
-export { parseSession, SessionFileError } from "./reducers/entries/session-file.ts";
+export {
+  type BreakOff,
+  parseSession,
+  SessionFileError,
+  type SessionFileOptions,
+} from "./reducers/entries/session-file.ts";
 export { renderSources, type SourceChunk } from "./reducers/entries/sources.ts";
 export type { CompactionPlan, CompactionSettings } from "./reducers/ledger/compaction-plan.ts";
 export type { FoldRoomSettings } from "./reducers/ledger/fold-room.ts";

@@ -60,10 +60,10 @@ export type { EntryLike } from "./reducers/entries/entry.ts";
 export type { EntryKind, IgnoredReason } from "./reducers/entries/entry-fact.ts";
 export type {
   CompactionRecord,
-  DanglingRecord,
   Ledger,
   ObservationRecord,
   ReflectionRecord,
+  UnshownRecord,
   Watermarks,
   Written,
 } from "./reducers/ledger/ledger.ts";

@@ -26,6 +26,7 @@ const ENTRIES = [
   "src/host/pi/extension.ts",
   "src/host/pi/entry-renderers.ts",
   "src/host/pi/oldest-pi.ts",
+  "src/reducers/harmless-text.ts",
   "src/reducers/words.ts",
 ];
 

@@ -186,7 +186,7 @@ function naiveProjection(facts: EntryFact[]) {
   return (cut: number, foldedThrough: number) => {
     const dropped = new Set(
       valid.flatMap(({ watermark, ledger }) =>
-        ledger.type === "drops" && watermark < foldedThrough ? ledger.observationIds : [],
+        ledger.type === "drops" && watermark <= foldedThrough ? ledger.observationIds : [],
       ),
     );
     const seen = new Set<string>();
@@ -196,7 +196,7 @@ function naiveProjection(facts: EntryFact[]) {
         if (seen.has(record.id)) return false;
         seen.add(record.id);
         const sources = record.sources.map((id) => place(id, at)).filter((source) => source >= 0);
-        return (watermark < cut || sources.some((source) => source < cut)) && !dropped.has(record.id);
+        return (watermark <= cut || sources.some((source) => source < cut)) && !dropped.has(record.id);
       });
     });
     const seenReflections = new Set<string>();
@@ -205,7 +205,7 @@ function naiveProjection(facts: EntryFact[]) {
       return ledger.records.filter((record) => {
         if (seenReflections.has(record.id)) return false;
         seenReflections.add(record.id);
-        return watermark < foldedThrough;
+        return watermark <= foldedThrough;
       });
     });
     return ids({ observations, reflections });

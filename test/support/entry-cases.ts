@@ -151,6 +151,7 @@ export const ENTRY_CASES: Readonly<Record<string, BuildCase>> = {
   }),
   "branch-summary": after({ type: "branch_summary", fromId: "e1", summary: "The other way failed." }),
   "branch-summary-empty": after({ type: "branch_summary", fromId: "e1", summary: "" }),
+  "assistant-plain": after(message("assistant", "I will.", REPLY)),
   "null-content": after(message("user", null)),
   "system-prompt": after(
     message("system", "You are an agent.", { sections: { cwd: "/work" }, toolsAdded: [{ name: "read" }] }),

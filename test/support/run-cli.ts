@@ -20,6 +20,9 @@ export async function run(args: readonly string[]): Promise<Result> {
     line: (text) => {
       out += `${text}\n`;
     },
+    json: (value) => {
+      out += `${JSON.stringify(value)}\n`;
+    },
     ready: async () => {},
     end: async () => {},
     closed: false,

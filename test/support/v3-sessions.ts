@@ -97,8 +97,8 @@ export const V3_SESSIONS: Readonly<Record<string, V3Session & { file: string }>>
     visible: EMPTY,
     clocks: { observe: 3, reflect: 3, drop: 3, compact: 12, sinceCompaction: 12 },
     next: { observations: [PORT, SET], reflections: [] },
-    // The first record of an id stands: that of the first batch, which cites u1.
-    recalls: { [PORT]: "active", [SET]: "dropped", [FIXED]: "active" },
+    // The first record of an id stands: that of the first batch, which cites u1. Recall has the evidence of them all.
+    recalls: { [PORT]: "active", [SET]: "dropped", [FIXED]: "active, dropped" },
   },
   "markers that are not on the branch": {
     file: "v3-dangling",

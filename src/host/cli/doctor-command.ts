@@ -20,7 +20,7 @@ export function doctorCommand(io: Io, exit: (code: number) => void): Command {
 async function examine(io: Io, { json = false }: { json?: boolean }): Promise<number> {
   const findings = await allFindings(surroundings());
   for (const finding of findings) {
-    if (json) io.line(JSON.stringify(finding));
+    if (json) io.json(finding);
     else for (const line of linesOf(io, finding)) io.line(line);
   }
   const errors = findings.filter(({ level }) => level === "error").length;

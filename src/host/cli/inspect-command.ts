@@ -39,7 +39,7 @@ async function inspect(
     throw new UsageError(portMessageOf(error, port));
   });
   const { page, socket } = server;
-  if (json) io.line(JSON.stringify({ page, socket }));
+  if (json) io.json({ page, socket });
   else {
     io.line(page);
     io.line(`Inspector protocol: ${socket}`);

@@ -1,4 +1,6 @@
+import { randomInt } from "node:crypto";
 import { styleText } from "node:util";
+import { harmlessText } from "../../reducers/harmless-text.ts";
 
 /** Something that the user can put right: one line on stderr, exit code 2. */
 export class UsageError extends Error {
@@ -9,10 +11,12 @@ export const EXIT = { ok: 0, difference: 1, usage: 2 } as const;
 
 type Style = Parameters<typeof styleText>[0];
 
-/** Where a subcommand writes. */
+/** Where a subcommand writes. What people read is made harmless here, whatever of a session or an argument is in it. */
 export interface Io {
-  /** Puts a line on standard output; it is written at the next `ready`. */
+  /** Puts a line for people on standard output; it is written at the next `ready`. */
   line(text: string): void;
+  /** Puts a value on standard output as a line of JSON, exactly as it is. */
+  json(value: unknown): void;
   /** Resolves when the reader keeps up; call it between pieces of work. */
   ready(): Promise<void>;
   /** Writes what is left and takes the progress away. Throws `UsageError` if the output could not be written. */
@@ -23,7 +27,7 @@ export interface Io {
   complain(text: string): void;
   /** Shows how far a long piece of work is, on standard error. */
   progress(text: () => string): void;
-  /** Text in a style, on a terminal that is not asked to be plain. */
+  /** Text in a style for a `line`, on a terminal that is not asked to be plain. */
   paint(style: Style, text: string): string;
   /** Columns of the terminal; undefined when standard output is none. */
   readonly columns: number | undefined;
@@ -40,6 +44,7 @@ export function createIo(): Io {
   let waiting: (() => void) | undefined;
   let nextProgress = performance.now() + FIRST_PROGRESS_MS;
   let showsProgress = false;
+  const colours = createColours();
 
   function resume(): void {
     waiting?.();
@@ -72,7 +77,10 @@ export function createIo(): Io {
 
   return {
     line(text) {
-      buffer += `${text}\n`;
+      buffer += `${colours.shown(text)}\n`;
+    },
+    json(value) {
+      buffer += `${JSON.stringify(value)}\n`;
     },
     ready: flush,
     async end() {
@@ -85,16 +93,39 @@ export function createIo(): Io {
     },
     complain(text) {
       endProgress();
-      stderr.write(`${text}\n`);
+      stderr.write(`${harmlessText(text)}\n`);
     },
     progress(text) {
       const time = performance.now();
       if (time < nextProgress) return;
       nextProgress = time + (stderr.isTTY ? PROGRESS_EVERY_MS.terminal : PROGRESS_EVERY_MS.file);
       showsProgress = true;
-      stderr.write(stderr.isTTY ? `\r\u001b[K${text()}` : `${text()}\n`);
+      const shown = harmlessText(text());
+      stderr.write(stderr.isTTY ? `\r\u001b[K${shown}` : `${shown}\n`);
     },
-    paint: (style, text) => styleText(style, text, { stream: stdout }),
+    paint: (style, text) => colours.marked(styleText(style, harmlessText(text), { stream: stdout })),
     columns: stdout.isTTY ? stdout.columns : undefined,
   };
 }
+
+/**
+ * Tells our colours from those that a session's text may hold: ours bear a number that is drawn anew for each process, so that
+ * whoever wrote the text cannot have known it.
+ */
+function createColours() {
+  const ours = randomInt(1e9, 1e10);
+  const marks = new RegExp(`\\u001b\\[([\\d;]*);${ours}m`);
+  return {
+    /** A text that `styleText` has put in colours, with ours marked. */
+    marked: (styled: string) => styled.replace(SGR, `\u001b[$1;${ours}m`),
+    /** A text as it may be shown: harmless but for what was marked. */
+    shown: (text: string) =>
+      text
+        .split(marks)
+        .map((part, at) => (at % 2 === 0 ? harmlessText(part) : `\u001b[${part}m`))
+        .join(""),
+  };
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: that is how terminals are told a colour
+const SGR = /\u001b\[([\d;]*)m/g;

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import packageJson from "../../../package.json" with { type: "json" };
+import { asOneLine } from "../../reducers/ledger/memory-id.ts";
 import { doctorCommand } from "./doctor-command.ts";
 import { inspectCommand } from "./inspect-command.ts";
 import { createIo, EXIT, type Io, UsageError } from "./io.ts";
@@ -31,7 +32,7 @@ export async function main(args: readonly string[], io: Io = createIo()): Promis
     .configureOutput({
       writeOut: (text) => io.line(text.trimEnd()),
       writeErr: (text) => io.complain(text.trimEnd()),
-      outputError: (text, write) => write(text.replace(/^error: /, "memory-lanes: ")),
+      outputError: (text, write) => write(asOneLine(text.trimEnd().replace(/^error: /, "memory-lanes: "))),
     });
   for (const subcommand of SUBCOMMANDS) {
     program.addCommand(
@@ -56,7 +57,7 @@ export async function main(args: readonly string[], io: Io = createIo()): Promis
 
 function codeOf(error: unknown, io: Io): number {
   if (error instanceof UsageError) {
-    io.complain(`memory-lanes: ${error.message}`);
+    io.complain(`memory-lanes: ${asOneLine(error.message)}`);
     return EXIT.usage;
   }
   // Commander has said what is wrong, or has shown its help.

@@ -1,6 +1,6 @@
 import { Command } from "commander";
-import { recallFrom, renderRecall } from "../../reducers/ledger/recall.ts";
-import { clipped, countOf } from "../../reducers/words.ts";
+import { type Recalled, type RecallPage, recallFrom, renderRecall } from "../../reducers/ledger/recall.ts";
+import { clipped } from "../../reducers/words.ts";
 import { EXIT, type Io, UsageError } from "./io.ts";
 import { ordinalOf, SESSION_LEAF_OPTION } from "./options.ts";
 import { loadBranch } from "./replay/replay-source.ts";
@@ -34,19 +34,18 @@ async function recall(io: Io, file: string, id: string, options: RecallOptions):
       `"${clipped(id, LONGEST_ECHO)}": a memory id is 12 hex digits, as at the start of a memory line`,
     );
   }
-  const branch = await loadBranch(io, file, options.leaf);
-  const recalled = recallFrom(branch.session, branch.lookup, wanted);
+  const { session, lookup, breakOff } = await loadBranch(io, file, options.leaf);
+  const recalled = recallFrom(session, lookup, wanted);
   const isFound = recalled.observation !== undefined || recalled.reflection !== undefined;
   if (options.json) {
-    io.line(JSON.stringify({ type: "recall", found: isFound, ...recalled }));
+    io.json({ type: "recall", found: isFound, ...(breakOff && { breakOff }), ...recalled });
     return isFound ? EXIT.ok : EXIT.difference;
   }
-  const { text, page, pages } = renderRecall(recalled, { page: options.page });
   if (!isFound) {
-    io.complain(text);
+    io.complain(renderRecall(recalled).text);
     return EXIT.difference;
   }
-  if (options.page > pages) throw new UsageError(`--page ${options.page}: it has ${countOf(pages, "page")}`);
+  const { text, page, pages } = pageOf(recalled, options.page);
   // The agent is told to call the tool again; a user turns pages differently.
   io.line(pages === 1 ? text : text.replace(/\n\n\[Page \d+ of \d+\. [^\n]*\]$/, ""));
   if (page < pages) io.line(`\nPage ${page} of ${pages}; --page ${page + 1} shows the next.`);
@@ -56,3 +55,12 @@ async function recall(io: Io, file: string, id: string, options: RecallOptions):
 
 /** Characters of what the user gave that an error repeats */
 const LONGEST_ECHO = 40;
+
+function pageOf(recalled: Recalled, page: number): RecallPage {
+  try {
+    return renderRecall(recalled, { page });
+  } catch (error) {
+    if (error instanceof RangeError) throw new UsageError(`--page ${page}: ${error.message}`);
+    throw error;
+  }
+}

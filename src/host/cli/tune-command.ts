@@ -108,14 +108,15 @@ async function tune(io: Io, files: readonly string[], options: TuneOptions): Pro
     else await readRecording(source, io, (line) => schedules.takeLine(parseRecordingLine(line)));
   }
   const rows = schedules.rows();
-  const lines = options.json
-    ? rows.map((row, index) => JSON.stringify(tuneLine(row, index, price !== undefined)))
-    : [
-        tableOf(io, rows, price !== undefined),
-        "",
-        ...notes({ sources, rows, statistics, price, isGiven: options.price !== undefined }),
-      ];
-  for (const line of lines) io.line(line);
+  const isPriced = price !== undefined;
+  if (options.json) {
+    for (const [index, row] of rows.entries()) io.json(tuneLine(row, index, isPriced));
+  } else {
+    io.line(tableOf(io, rows, isPriced));
+    io.line("");
+    const isGiven = options.price !== undefined;
+    for (const line of notes({ sources, rows, statistics, price, isGiven })) io.line(line);
+  }
   return EXIT.ok;
 }
 
@@ -223,7 +224,9 @@ function round(price: number): string {
 function tokenList(text: string): number[] {
   const list = text.split(",").map((part) => Number(part.trim().replaceAll("_", "")));
   if (!list.every((value) => Number.isSafeInteger(value) && value > 0)) {
-    throw new InvalidArgumentError("It must be whole numbers of tokens above 0, with commas between them.");
+    throw new InvalidArgumentError(
+      `It must be whole numbers of tokens from 1 to ${Number.MAX_SAFE_INTEGER}, with commas between them.`,
+    );
   }
   return list;
 }

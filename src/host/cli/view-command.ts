@@ -26,20 +26,19 @@ async function showMemory(
   file: string,
   { full = false, leaf, json = false }: ViewOptions,
 ): Promise<number> {
-  const { session, lookup } = await loadBranch(io, file, leaf);
+  const { session, lookup, breakOff } = await loadBranch(io, file, leaf);
   const view = full ? "full" : "visible";
   if (!json) {
     io.line(memoryView(session, lookup, view));
     return EXIT.ok;
   }
-  io.line(
-    JSON.stringify({
-      type: "memory",
-      view,
-      /** The latest compaction was not ours: the agent sees that summary, and not this. */
-      stale: !full && isVisibleMemoryStale(session.ledger),
-      ...memoryIn(session, lookup, view),
-    }),
-  );
+  io.json({
+    type: "memory",
+    view,
+    /** The latest compaction was not ours: the agent sees that summary, and not this. */
+    stale: !full && isVisibleMemoryStale(session.ledger),
+    ...(breakOff && { breakOff }),
+    ...memoryIn(session, lookup, view),
+  });
   return EXIT.ok;
 }

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CustomEntry, EntryRenderOptions, ExtensionAPI, Theme } from "@earendil-works/pi-coding-agent";
 import { type Component, Text } from "@earendil-works/pi-tui";
+import { harmlessText } from "../../reducers/harmless-text.ts";
 import { countOf } from "../../reducers/words.ts";
 
 /** Switches the lines off: a user who wants no notices wants none in the transcript either. */
@@ -53,7 +54,8 @@ const WORDS: Readonly<Record<string, (entry: CustomEntry<unknown>) => EntryWords
   "om.observations.recorded": ({ data }) => recorded("observation", fieldsOf(data).observations),
   "om.reflections.recorded": ({ data }) => recorded("reflection", fieldsOf(data).reflections),
   "om.observations.dropped": ({ data }) => {
-    const ids = listOf(fieldsOf(data).observationIds).filter((id) => typeof id === "string");
+    const named = listOf(fieldsOf(data).observationIds).filter((id) => typeof id === "string");
+    const ids = [...new Set(named)];
     if (ids.length === 0) return undefined;
     return { title: `${countOf(ids.length, "observation")} dropped`, details: ids.map((id) => `[${id}]`) };
   },
@@ -77,12 +79,15 @@ function lineFor(
   theme: Theme,
 ): Component | undefined {
   if (!words) return undefined;
+  // The colours of Pi's hint are the terminal's to obey, the records' texts are not.
   const hint = options.expanded ? "" : ` (${keyHint(options)})`;
-  const lines = [
-    `◦ Memory: ${words.title}${hint}`,
-    ...(options.expanded ? words.details.map((line) => `  ${line}`) : []),
-  ];
+  const details = options.expanded ? words.details.map((line) => `  ${asOneLine(line)}`) : [];
+  const lines = [`◦ Memory: ${words.title}${hint}`, ...details];
   return new Text(lines.map((line) => theme.fg("dim", line)).join("\n"), 1, 0);
+}
+
+function asOneLine(line: string): string {
+  return harmlessText(line).replace(/\s*\n\s*/g, " ");
 }
 
 /** Pi 0.87 gives renderers no key hints. */

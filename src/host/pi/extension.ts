@@ -3,12 +3,13 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import { harmlessText } from "../../reducers/harmless-text.ts";
 import { registerEntryRenderers, settingsFiles, wantsQuiet } from "./entry-renderers.ts";
 import type { MemorySession, OpenMemorySession } from "./memory-session.ts";
 import { isBeforeOldestPi, OLDEST_PI } from "./oldest-pi.ts";
 
 /**
- * The extension's entry. It is all that Pi loads at start-up, so it imports next to nothing: the engine (XState, RxJS,
+ * The extension's entry. It is all that Pi loads at start-up, so it imports no package: the engine (XState, RxJS,
  * Immer, zod) comes in after the session has started. Nothing here may throw into Pi.
  */
 export default function memoryLanes(pi: ExtensionAPI): void {
@@ -192,7 +193,7 @@ const RECALL_PARAMETERS = {
     maxTokens: {
       type: "integer",
       minimum: 100,
-      description: "About how many tokens one page may have (default 8000)",
+      description: "About how many tokens one page may have (default 8000, at most 20000)",
     },
   },
   required: ["id"],
@@ -253,7 +254,7 @@ async function settledNow<T>(promise: Promise<T> | undefined): Promise<T | undef
 
 function tell(ctx: ExtensionContext, message: string): void {
   try {
-    if (ctx.hasUI) ctx.ui.notify(message, "warning");
+    if (ctx.hasUI) ctx.ui.notify(harmlessText(message), "warning");
   } catch {
     // The session was replaced meanwhile: there is nobody left to tell.
   }

@@ -16,6 +16,7 @@ import type { LaneStates } from "../../machines/lanes/inputs.ts";
 import type { Unstamped } from "../../reducers/engine/events.ts";
 import { memoryMode, type SessionHost } from "../../reducers/engine/session-host.ts";
 import type { EntryLookup } from "../../reducers/entries/entry.ts";
+import { harmlessText } from "../../reducers/harmless-text.ts";
 import { planFold } from "../../reducers/ledger/compaction-plan.ts";
 import { recallFrom, renderRecall } from "../../reducers/ledger/recall.ts";
 import { messageOf } from "../../reducers/message-of.ts";
@@ -122,7 +123,7 @@ export function openMemorySession(
       compaction = ended.promise;
     },
     notify: (message, level) => {
-      if (isOpen() && ctx.hasUI) ctx.ui.notify(message, level);
+      if (isOpen() && ctx.hasUI) ctx.ui.notify(harmlessText(message), level);
     },
     now: () => Date.now(),
   };
@@ -305,7 +306,7 @@ export function openMemorySession(
       const mode: ViewMode = words.includes("full") ? "full" : "visible";
       const text = memoryView(engine.state.session, lookup, mode);
       if (!words.includes("copy")) return show(command, text);
-      await host.copyToClipboard(text);
+      await host.copyToClipboard(harmlessText(text));
       show(command, `Copied ${mode} memory to the clipboard.`);
     },
 
@@ -346,9 +347,13 @@ function contextWindowOf(ctx: ExtensionContext): { contextWindow?: number } {
   return contextWindow ? { contextWindow } : {};
 }
 
-/** Shows text where the mode has a place for it: a notice in TUI and RPC, a standard stream elsewhere. */
+/**
+ * Shows text where the mode has a place for it: a notice in TUI and RPC, a standard stream elsewhere. It may be a session's,
+ * so it is made harmless.
+ */
 function show(ctx: ExtensionContext, text: string): void {
-  if (ctx.hasUI) ctx.ui.notify(text, "info");
+  const shown = harmlessText(text);
+  if (ctx.hasUI) ctx.ui.notify(shown, "info");
   // In JSON mode standard output belongs to the protocol.
-  else (ctx.mode === "json" ? process.stderr : process.stdout).write(`${text}\n`);
+  else (ctx.mode === "json" ? process.stderr : process.stdout).write(`${shown}\n`);
 }

@@ -18,9 +18,9 @@ export function keySchema(key: SettingsKey): JsonSchema {
   return withoutIntegerLimits(schema);
 }
 
-/** What a key takes, in words: "a whole number above 0". */
+/** What a key takes, in words: "a whole number above 0 and of at most 9007199254740991". */
 export function allowedWords(key: SettingsKey): string {
-  return wordsFor(keySchema(key));
+  return wordsFor(z.toJSONSchema(SettingsSchema.shape[key], { io: "input" }));
 }
 
 /**
@@ -68,7 +68,7 @@ function wordsFor(schema: JsonSchema): string {
   throw new Error(`No words for a setting of type ${String(schema.type)}`);
 }
 
-/** zod bounds integers by what JavaScript can hold, which tells a user nothing. Objects get closed for editors. */
+/** zod bounds integers by what JavaScript can hold, which tells an editor nothing. Objects get closed for editors. */
 function withoutIntegerLimits(schema: JsonSchema): JsonSchema {
   const { maximum, ...rest } = schema;
   const bounded = maximum === undefined || maximum === Number.MAX_SAFE_INTEGER ? rest : schema;

@@ -135,14 +135,18 @@ function describeCompaction(base: EntryFact, entry: EntryLike): EntryFact {
     Array.isArray(observations) &&
     Array.isArray(reflections);
   const looksLikeMemory = textOf(type).startsWith("om.") || type === V2_DETAILS;
-  return {
-    ...base,
-    kind: "compaction",
-    compaction: { firstKeptEntryId: textOf(firstKeptEntryId), folded, fullFold: folded && fullFold },
-    ...(looksLikeMemory && !folded
-      ? { ignored: { reason: type === FOLDED ? "malformed" : "v2", records: 1 } }
-      : {}),
-  };
+  const compaction = { firstKeptEntryId: textOf(firstKeptEntryId), folded, fullFold: folded && fullFold };
+  const fact: EntryFact = { ...base, kind: "compaction", compaction };
+  if (!folded) {
+    if (!looksLikeMemory) return fact;
+    return { ...fact, ignored: { reason: type === FOLDED ? "malformed" : "v2", records: 1 } };
+  }
+  const malformed = countInvalid(isObservation, observations) + countInvalid(isReflection, reflections);
+  return malformed > 0 ? { ...fact, ignored: { reason: "malformed", records: malformed } } : fact;
+}
+
+function countInvalid(isValid: (value: unknown) => boolean, values: readonly unknown[]): number {
+  return values.reduce<number>((count, value) => (isValid(value) ? count : count + 1), 0);
 }
 
 /** The `details` type of the V2 implementation, whose memory is not read. */
@@ -198,8 +202,10 @@ function describeLedger(
   const ledger = read(coversUpToId, values);
   const kept = ledger.type === "drops" ? ledger.observationIds.length : ledger.records.length;
   const malformed = values.length - kept;
-  // A watermark without a single readable record would hide what lies before it: let it be observed again.
-  if (kept === 0 && malformed > 0) return { ...base, ignored: { reason: "malformed", records: malformed } };
+  // A watermark without a single record would hide what lies before it: let it be observed again.
+  if (kept === 0) {
+    return malformed > 0 ? { ...base, ignored: { reason: "malformed", records: malformed } } : base;
+  }
   return {
     ...base,
     kind: "ledger",

@@ -31,8 +31,11 @@ export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** The entry's time in milliseconds since the epoch; 0 when its timestamp cannot be read. */
+/** The entry's time in milliseconds since the epoch, else that of its message; 0 when neither can be read. */
 export function timeOf(entry: EntryLike): number {
-  const parsed = Date.parse(textOf(entry.timestamp));
-  return Number.isNaN(parsed) ? 0 : parsed;
+  for (const written of [entry.timestamp, messageOf(entry).timestamp]) {
+    const time = typeof written === "string" || typeof written === "number" ? new Date(written).getTime() : 0;
+    if (time > 0) return time;
+  }
+  return 0;
 }

@@ -1,3 +1,4 @@
+import { withoutControls } from "../harmless-text.ts";
 import { type ContextEdit, contextEditOf, sourceKind } from "./describe-entry.ts";
 import {
   type EntryLike,
@@ -73,12 +74,12 @@ export function renderSource(
   { replacement }: { replacement?: unknown } = {},
 ): string | undefined {
   if (!sourceKind(entry)) return undefined;
-  return `${headOf(entry, lookup)}\n${harmless(wordsOf(entry, replacement))}`;
+  return `${headOf(entry, lookup)}\n${withoutControls(wordsOf(entry, replacement))}`;
 }
 
 /** For the observer, who must not take anything within an entry for the beginning of another. */
 function quoted(words: string): string {
-  return harmless(words).replace(LOOKS_LIKE_HEADER, "[quoted ");
+  return withoutControls(words).replace(LOOKS_LIKE_HEADER, "[quoted ");
 }
 
 /** The bracket that begins a source id anywhere, or a line which says who spoke. */
@@ -200,7 +201,7 @@ function label(name: unknown): string {
   const text = textOf(name)
     .slice(0, LABEL_LENGTH)
     .replace(/[\s[\]]+/g, " ");
-  return harmless(text).trim() || "unnamed";
+  return withoutControls(text).trim() || "unnamed";
 }
 
 const LABEL_LENGTH = 80;
@@ -284,11 +285,3 @@ function json(value: unknown): string {
     return "(unreadable arguments)";
   }
 }
-
-/** Text that no model server, terminal or JSON parser stumbles over: control characters and lone surrogates replaced. */
-function harmless(text: string): string {
-  return text.toWellFormed().replace(/\r\n?/g, "\n").replace(CONTROL_CHARACTERS, "\uFFFD");
-}
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must go; tab and line feed may stay
-const CONTROL_CHARACTERS = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g;

@@ -21,7 +21,8 @@ function unitsOfMessage(message: Fields): number {
     case "toolResult":
       return unitsOfContent(message.content);
     case "assistant":
-      return unitsOfBlocks(message.content, unitsOfReply);
+      // Pi goes through a reply's blocks; text in their place has none, so it counts nothing.
+      return typeof message.content === "string" ? 0 : unitsOfBlocks(message.content, unitsOfReply);
     case "bashExecution":
       return textOf(message.command).length + textOf(message.output).length;
     case "branchSummary":

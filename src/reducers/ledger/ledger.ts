@@ -32,8 +32,11 @@ export interface ReflectionRecord extends Written {
   readonly watermark: number;
 }
 
-/** A record whose entry's watermark is not on the branch: no projection shows it, `recall` finds it. */
-export interface DanglingRecord extends Written {
+/**
+ * A record that no projection shows and that `recall` finds: its entry's watermark is not on the branch, or its id was
+ * recorded before, perhaps from other sources.
+ */
+export interface UnshownRecord extends Written {
   readonly kind: "observation" | "reflection";
 }
 
@@ -59,7 +62,7 @@ export interface Ledger {
   readonly reflections: ReadonlyMap<string, ReflectionRecord>;
   /** Drops of observations that are recorded later or never: the position of the earliest watermark of one. */
   readonly earlyDrops: ReadonlyMap<string, number>;
-  readonly dangling: ReadonlyMap<string, DanglingRecord>;
+  readonly unshown: ReadonlyMap<string, readonly UnshownRecord[]>;
   readonly watermarks: Watermarks;
   readonly counts: {
     readonly observations: number;
@@ -74,7 +77,7 @@ export interface Ledger {
   readonly latestCompaction: CompactionRecord | null;
   /** The latest compaction of ours: what it folded is the visible memory. */
   readonly latestFolded: CompactionRecord | null;
-  /** Up to where the latest full fold folded reflections and drops (`NOWHERE`: no full fold yet). */
+  /** The last position whose reflections and drops the latest full fold folded (`NOWHERE`: no full fold yet). */
   readonly fullFoldBoundary: number;
   /** How much was left out of the fold, and the entries where it last happened. */
   readonly ignored: { readonly [reason in IgnoredReason]: number };
@@ -86,7 +89,7 @@ export function emptyLedger(): Ledger {
     observations: new Map(),
     reflections: new Map(),
     earlyDrops: new Map(),
-    dangling: new Map(),
+    unshown: new Map(),
     watermarks: { observe: NOWHERE, reflect: NOWHERE, drop: NOWHERE },
     counts: { observations: 0, reflections: 0, active: 0, dropped: 0 },
     activeTokens: 0,
@@ -115,7 +118,7 @@ export function applyEntry(draft: Draft<Ledger>, fact: EntryFact, branch: Branch
   const watermark = positionBefore(branch, at, ledger.coversUpToId);
   if (watermark === NOWHERE) {
     ignore(draft, fact.id, "dangling", 1);
-    keepDangling(draft, ledger, at);
+    keepUnshown(draft, ledger, at);
   } else if (ledger.type === "observations") applyObservations(draft, ledger, branch, watermark, at);
   else if (ledger.type === "reflections") applyReflections(draft, ledger, watermark, at);
   else applyDrops(draft, ledger, watermark);
@@ -131,7 +134,10 @@ function applyObservations(
   const { observations, earlyDrops, counts } = draft;
   let [active, activeTokens, dropped] = [0, 0, 0];
   for (const { id, tokens, relevance, sources, index } of fact.records) {
-    if (observations.has(id)) continue;
+    if (observations.has(id)) {
+      addUnshown(draft, { id, kind: "observation", entry, index });
+      continue;
+    }
     const firstSource = earliestOf(sources, branch, entry);
     const droppedAt = earlyDrops.get(id);
     observations.set(id, frozen({ id, tokens, relevance, firstSource, watermark, droppedAt, entry, index }));
@@ -154,8 +160,13 @@ function applyReflections(
   entry: number,
 ): void {
   for (const { id, tokens, supports, index } of fact.records) {
-    if (draft.reflections.has(id)) continue;
-    draft.reflections.set(id, frozen({ id, tokens, supports, watermark, entry, index }));
+    if (draft.reflections.has(id)) {
+      addUnshown(draft, { id, kind: "reflection", entry, index });
+      continue;
+    }
+    // Evidence named twice is one piece of it.
+    const named = [...new Set(supports)];
+    draft.reflections.set(id, frozen({ id, tokens, supports: named, watermark, entry, index }));
     draft.counts.reflections++;
     draft.reflectionTokens += tokens;
   }
@@ -195,15 +206,17 @@ function applyCompaction(
   draft.latestCompaction = { entry, cut, folded };
   if (!folded) return;
   draft.latestFolded = { entry, cut, folded };
-  if (fullFold) draft.fullFoldBoundary = cut;
+  if (fullFold) draft.fullFoldBoundary = kept === NOWHERE ? entry - 1 : kept;
 }
 
-function keepDangling(draft: Draft<Ledger>, fact: LedgerFact, entry: number): void {
+function keepUnshown(draft: Draft<Ledger>, fact: LedgerFact, entry: number): void {
   if (fact.type === "drops") return;
   const kind = fact.type === "observations" ? "observation" : "reflection";
-  for (const { id, index } of fact.records) {
-    if (!draft.dangling.has(id)) draft.dangling.set(id, frozen({ id, kind, entry, index }));
-  }
+  for (const { id, index } of fact.records) addUnshown(draft, { id, kind, entry, index });
+}
+
+function addUnshown({ unshown }: Draft<Ledger>, record: UnshownRecord): void {
+  unshown.set(record.id, [...(unshown.get(record.id) ?? []), frozen(record)]);
 }
 
 function ignore(draft: Draft<Ledger>, id: string, reason: IgnoredReason, records: number): void {

@@ -1,5 +1,7 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import { withoutDisguise } from "../harmless-text.ts";
+import { isOneLine } from "./records.ts";
 
 const ID_DIGITS = 12;
 
@@ -10,11 +12,25 @@ export function memoryId(content: string): string {
 
 /**
  * Content as one line of clean prose: every run of white space, line separators and control characters becomes one
- * space, lone surrogates become U+FFFD, and the ends are trimmed. Doing it twice changes nothing more.
+ * space, lone surrogates become U+FFFD, what disguises text goes, and the ends are trimmed. Doing it twice changes nothing
+ * more.
  */
 export function oneLine(content: string): string {
-  return content
-    .toWellFormed()
+  return withoutDisguise(content.toWellFormed())
     .replace(/[\s\p{Cc}\u2028\u2029]+/gu, " ")
     .trim();
+}
+
+/** A text that is a clean line as it is, any other as `oneLine` makes it: for records of others, which nobody normalised. */
+export function asCleanLine(text: string): string {
+  return !PLAIN.test(text) && UNCLEAN.test(text) ? oneLine(text) : text;
+}
+
+/** Most texts are, and this is told in a fraction of the time, which a compaction of tens of thousands of lines waits for. */
+const PLAIN = /^[\x20-\x7E]*$/;
+const UNCLEAN = /[\p{Cc}\u2028\u2029\p{Bidi_Control}\u{E0000}-\u{E007F}]/u;
+
+/** A text that is one line as it is, any other on one line. */
+export function asOneLine(text: string): string {
+  return isOneLine(text) ? text : oneLine(text);
 }

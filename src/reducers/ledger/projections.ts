@@ -8,9 +8,9 @@ import type { Observation, Projection, Reflection } from "./records.ts";
 /** Which records a projection holds: a rule, by which they are found in ledger order when somebody asks. */
 export interface Selection {
   readonly ledger: Ledger;
-  /** Observations of what lies before this position are held. */
+  /** Observations of what lies before this position are held, and those whose watermark is this very position. */
   readonly cut: number;
-  /** Reflections and drops count whose watermark lies before this position. */
+  /** Reflections and drops count whose watermark is at or before this position. */
   readonly foldedThrough: number;
 }
 
@@ -48,13 +48,13 @@ export function* selectedObservations({
   foldedThrough,
 }: Selection): Generator<ObservationRecord> {
   for (const record of ledger.observations.values()) {
-    const isDropped = record.droppedAt !== undefined && record.droppedAt < foldedThrough;
+    const isDropped = record.droppedAt !== undefined && record.droppedAt <= foldedThrough;
     if (!isDropped && liesBefore(record, cut)) yield record;
   }
 }
 
 export function selectedReflections({ ledger, foldedThrough }: Selection): ReflectionRecord[] {
-  return [...ledger.reflections.values()].filter(({ watermark }) => watermark < foldedThrough);
+  return [...ledger.reflections.values()].filter(({ watermark }) => watermark <= foldedThrough);
 }
 
 /** Whether a selection holds any record at all. */
@@ -117,11 +117,12 @@ function isPoolAtMaximum(selection: Selection, maximum: number): boolean {
 }
 
 /**
- * A batch that has read only cut entries lies before the cut. Of a batch that straddles it, each observation
- * with at least one source before the cut does: leaving it out would hide that source until next time.
+ * A batch lies before the cut if its watermark is the cut or lies before it: a marker exactly at the boundary is through it.
+ * Of a batch that straddles it, each observation with at least one source before the cut does: leaving it out would hide
+ * that source until next time.
  */
 function liesBefore({ watermark, firstSource }: ObservationRecord, cut: number): boolean {
-  return watermark < cut || (firstSource !== NOWHERE && firstSource < cut);
+  return watermark <= cut || (firstSource !== NOWHERE && firstSource < cut);
 }
 
 function missingFrom<T extends { id: string }>(projection: readonly T[], records: readonly T[]): T[] {

@@ -4,8 +4,9 @@ import { type ContextEdit, contextEditOf, renderSource } from "../entries/source
 import { estimateTextTokens } from "../entries/tokens.ts";
 import type { SessionState } from "../session.ts";
 import { countOf } from "../words.ts";
+import type { UnshownRecord } from "./ledger.ts";
 import { isActive } from "./pool.ts";
-import { readObservation, readReflection } from "./record-text.ts";
+import { entriesOf, readRecords } from "./record-text.ts";
 import type { Observation, Reflection } from "./records.ts";
 import { renderObservation, renderReflection } from "./summary.ts";
 
@@ -24,13 +25,16 @@ export type RecalledSource =
 export type ObservationStatus = "active" | "dropped" | "dangling";
 
 export interface RecalledObservation {
+  /** The record that memory shows: the first of its id */
   observation: Observation;
   status: ObservationStatus;
+  /** Those of every record of this id, each once */
   sources: RecalledSource[];
 }
 
 export interface RecalledReflection {
   reflection: Reflection;
+  /** What every record of this id rests on, each once */
   supporting: RecalledObservation[];
   /** Cited observation ids that this branch does not have. */
   missingObservationIds: string[];
@@ -57,26 +61,35 @@ export interface RecallPage {
   pages: number;
 }
 
-export const RECALL_MAX_TOKENS = 8000;
+/** What a page has room for, in estimated tokens, unless it is asked for otherwise. */
+export const RECALL_PAGE_TOKENS = 8000;
+/** More than this fits no page, whoever asks: the next page has the rest. */
+export const RECALL_MOST_TOKENS = 20_000;
 
-/** Renders what was recalled in words for the agent, page by page (`page` counts from 1). */
+/**
+ * Renders what was recalled in words for the agent, page by page. `maxTokens`: about how many estimated tokens a page has, at
+ * most `RECALL_MOST_TOKENS`. `page` counts from 1; a `RangeError` for a page that is not there names the last one.
+ */
 export function renderRecall(
   recalled: Recalled,
   {
-    maxTokens = RECALL_MAX_TOKENS,
+    maxTokens = RECALL_PAGE_TOKENS,
     page = 1,
   }: { maxTokens?: number | undefined; page?: number | undefined } = {},
 ): RecallPage {
-  const whole = describe(recalled);
-  const pages = paginate(whole, Math.max(1, maxTokens));
-  const shown = Math.min(Math.max(1, page), pages.length);
-  const text = pages[shown - 1] ?? "";
-  if (pages.length === 1) return { text, page: 1, pages: 1 };
+  const texts = paginate(describe(recalled), Math.min(Math.max(1, maxTokens), RECALL_MOST_TOKENS));
+  const pages = texts.length;
+  const text = texts[page - 1];
+  if (text === undefined) {
+    const last = pages === 1 ? "there is one page only, page 1" : `the last page is ${pages}`;
+    throw new RangeError(`there is no page ${page} of what ${recalled.id} stands for; ${last}`);
+  }
+  if (pages === 1) return { text, page, pages };
   const more =
-    shown < pages.length
-      ? `Call recall with { "id": "${recalled.id}", "page": ${shown + 1} } for the next page.`
+    page < pages
+      ? `Call recall with { "id": "${recalled.id}", "page": ${page + 1} } for the next page.`
       : "This is the last page.";
-  return { text: `${text}\n\n[Page ${shown} of ${pages.length}. ${more}]`, page: shown, pages: pages.length };
+  return { text: `${text}\n\n[Page ${page} of ${pages}. ${more}]`, page, pages };
 }
 
 function recallObservation(
@@ -85,16 +98,15 @@ function recallObservation(
   id: string,
 ): RecalledObservation | undefined {
   const { branch, ledger } = session;
-  const record = ledger.observations.get(id);
-  const dangling = ledger.dangling.get(id);
-  const place = record ?? (dangling?.kind === "observation" ? dangling : undefined);
-  const observation = place && readObservation(branch, place, lookup);
+  const records = recordsOf<Observation>(session, lookup, "observation", id);
+  const [observation] = records;
   if (!observation) return undefined;
-  const status = record ? (isActive(ledger, id) ? "active" : "dropped") : "dangling";
+  const status = ledger.observations.has(id) ? (isActive(ledger, id) ? "active" : "dropped") : "dangling";
+  const sources = new Set(records.flatMap(({ sourceEntryIds }) => sourceEntryIds));
   return {
     observation,
     status,
-    sources: observation.sourceEntryIds.map((entryId) => recallSource(branch, lookup, entryId)),
+    sources: [...sources].map((entryId) => recallSource(branch, lookup, entryId)),
   };
 }
 
@@ -103,19 +115,30 @@ function recallReflection(
   lookup: EntryLookup,
   id: string,
 ): RecalledReflection | undefined {
-  const { branch, ledger } = session;
-  const dangling = ledger.dangling.get(id);
-  const place = ledger.reflections.get(id) ?? (dangling?.kind === "reflection" ? dangling : undefined);
-  const reflection = place && readReflection(branch, place, lookup);
+  const records = recordsOf<Reflection>(session, lookup, "reflection", id);
+  const [reflection] = records;
   if (!reflection) return undefined;
   const supporting: RecalledObservation[] = [];
   const missingObservationIds: string[] = [];
-  for (const observationId of reflection.supportingObservationIds) {
+  for (const observationId of new Set(records.flatMap((one) => one.supportingObservationIds))) {
     const observation = recallObservation(session, lookup, observationId);
     if (observation) supporting.push(observation);
     else missingObservationIds.push(observationId);
   }
   return { reflection, supporting, missingObservationIds };
+}
+
+/** Every record of an id on the branch: first the one that projections show, if there is one. */
+function recordsOf<T extends Observation | Reflection>(
+  { branch, ledger }: SessionState,
+  lookup: EntryLookup,
+  kind: UnshownRecord["kind"],
+  id: string,
+): T[] {
+  const list = `${kind}s` as const;
+  const shown = ledger[list].get(id);
+  const unshown = ledger.unshown.get(id)?.filter((record) => record.kind === kind) ?? [];
+  return readRecords<T>(shown ? [shown, ...unshown] : unshown, list, entriesOf(branch, lookup));
 }
 
 function recallSource(branch: Branch, lookup: EntryLookup, entryId: string): RecalledSource {
@@ -162,7 +185,6 @@ const STATUS_WORDS: Record<ObservationStatus, string> = {
 
 function describeObservation({ observation, status, sources }: RecalledObservation): string {
   const head = `Observation (${STATUS_WORDS[status]})\n${renderObservation(observation)}`;
-  if (sources.length === 0) return `${head}\n\nIt cites no source entries.`;
   return [head, ...sources.map(describeSource)].join("\n\n");
 }
 
@@ -216,9 +238,11 @@ const LONGEST_PIECE = 1000;
 
 /** The text's lines with their line ends, long ones in pieces, each with its start. No piece splits a character. */
 function* piecesOf(text: string, longest: number): Generator<[start: number, piece: string]> {
+  let lineEnd = 0;
   for (let start = 0; start < text.length; ) {
-    const lineEnd = text.indexOf("\n", start);
-    let end = Math.min(lineEnd === -1 ? text.length : lineEnd + 1, start + longest);
+    // Once a line, not once a piece: the end of a line of fifty megabytes is far to seek.
+    if (lineEnd <= start) lineEnd = text.indexOf("\n", start) + 1 || text.length;
+    let end = Math.min(lineEnd, start + longest);
     if (end < text.length && isHighSurrogate(text.charCodeAt(end - 1))) end++;
     yield [start, text.slice(start, end)];
     start = end;

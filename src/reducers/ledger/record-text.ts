@@ -1,13 +1,7 @@
 import { type Branch, idAt, NOWHERE } from "../branch.ts";
 import { type EntryLike, type EntryLookup, fieldsOf } from "../entries/entry.ts";
-import {
-  FOLDED,
-  type MemoryDetails,
-  type Observation,
-  ObservationSchema,
-  type Reflection,
-  ReflectionSchema,
-} from "./records.ts";
+import { asOneLine } from "./memory-id.ts";
+import { FOLDED, isObservation, isReflection, type MemoryDetails } from "./records.ts";
 
 /**
  * The text of memory records. The ledger keeps positions only; this reads the records back from the session
@@ -28,19 +22,18 @@ export function entriesOf(branch: Branch, lookup: EntryLookup): EntryAt {
   return (position) => lookup(idAt(branch, position) ?? "");
 }
 
-export function readObservation(branch: Branch, place: Place, lookup: EntryLookup): Observation | undefined {
-  return recordReader<Observation>("observations", entriesOf(branch, lookup))(place);
-}
-
-export function readReflection(branch: Branch, place: Place, lookup: EntryLookup): Reflection | undefined {
-  return recordReader<Reflection>("reflections", entriesOf(branch, lookup))(place);
+/** What every record has, whichever list it stands in. */
+interface Noted {
+  id: string;
+  content: string;
 }
 
 /**
  * Reads one record after the other; one whose entry is gone is undefined. They were validated when the ledger was folded,
- * and Pi never changes an entry, so that a record is still itself is all there is to check.
+ * and Pi never changes an entry, so that a record is still itself is all there is to check. A text of several lines is read
+ * as one, lest it pass for several records where each is a line.
  */
-export function recordReader<T extends { id: string }>(
+export function recordReader<T extends Noted>(
   list: "observations" | "reflections",
   entryAt: EntryAt,
 ): (place: Place) => T | undefined {
@@ -54,12 +47,12 @@ export function recordReader<T extends { id: string }>(
       records = Array.isArray(written) ? written : [];
     }
     const record = records[place.index];
-    return fieldsOf(record).id === place.id ? (record as T) : undefined;
+    return fieldsOf(record).id === place.id ? onOneLine(record as T) : undefined;
   };
 }
 
 /** The records at these places; one whose entry is gone is left out. */
-export function readRecords<T extends { id: string }>(
+export function readRecords<T extends Noted>(
   places: readonly Place[],
   list: "observations" | "reflections",
   entryAt: EntryAt,
@@ -75,12 +68,16 @@ export function readFolded(entry: EntryLike | undefined): MemoryDetails | undefi
     type: FOLDED,
     version: 1,
     fullFold: details.fullFold === true,
-    observations: validRecords(details.observations, (value) => ObservationSchema.safeParse(value).data),
-    reflections: validRecords(details.reflections, (value) => ReflectionSchema.safeParse(value).data),
+    observations: validRecords(details.observations, isObservation),
+    reflections: validRecords(details.reflections, isReflection),
   };
 }
 
-function validRecords<T>(records: unknown, read: (value: unknown) => T | undefined): T[] {
-  if (!Array.isArray(records)) return [];
-  return records.map(read).filter((record) => record !== undefined);
+function validRecords<T extends Noted>(records: unknown, isValid: (value: unknown) => value is T): T[] {
+  return Array.isArray(records) ? records.filter(isValid).map(onOneLine) : [];
+}
+
+function onOneLine<T extends Noted>(record: T): T {
+  const content = asOneLine(record.content);
+  return content === record.content ? record : { ...record, content };
 }

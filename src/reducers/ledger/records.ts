@@ -3,7 +3,8 @@ import { fieldsOf } from "../entries/entry.ts";
 
 /**
  * The ledger's entry shapes, byte for byte those of the existing V3 extension, so that a user can move here
- * and back. Unknown extra fields are ignored, never rejected.
+ * and back. Unknown extra fields are ignored, never rejected. What that extension would reject is not a record here either:
+ * a single such one in a compaction's details would hide all of them from it.
  */
 export const OBSERVATIONS_RECORDED = "om.observations.recorded";
 export const REFLECTIONS_RECORDED = "om.reflections.recorded";
@@ -18,24 +19,40 @@ export type Relevance = z.infer<typeof RelevanceSchema>;
 export const MemoryIdSchema = z.string().regex(/^[0-9a-f]{12}$/);
 const MEMORY_ID_LENGTH = 12;
 
+/** What has more in it than white space, control characters and disguise: nothing of those would be left on a clean line. */
+const VISIBLE = /[^\s\p{Cc}\p{Bidi_Control}\u{E0000}-\u{E007F}]/u;
+const LINE_BREAK = /[\n\r\v\f\u0085\u2028\u2029]/;
+const LINE_FEED = /[\n\r]/;
+
+/** Whether a text has no line break of any kind. */
+export function isOneLine(text: string): boolean {
+  return !LINE_BREAK.test(text);
+}
+
+const evidence = () => z.array(z.string().min(1)).min(1);
+/** Estimated tokens of `content` alone, without the id, time and relevance of its line; taken as it was recorded. */
+const tokenCount = () => z.number().nonnegative();
+
 export const ObservationSchema = z.object({
   id: MemoryIdSchema,
-  content: z.string(),
+  /** V3 writes several lines now and then; they are read as one (`recordReader`). */
+  content: z.string().regex(VISIBLE),
   /** `YYYY-MM-DD HH:MM`, local time, of the earliest cited source entry. */
-  timestamp: z.string(),
+  timestamp: z.string().min(1).refine(isOneLine),
   relevance: RelevanceSchema,
-  sourceEntryIds: z.array(z.string()),
-  /** Estimated tokens of `content`. */
-  tokenCount: z.number().nonnegative(),
+  sourceEntryIds: evidence(),
+  tokenCount: tokenCount(),
 });
 export type Observation = z.infer<typeof ObservationSchema>;
 
 export const ReflectionSchema = z.object({
   id: MemoryIdSchema,
-  content: z.string(),
-  supportingObservationIds: z.array(z.string()),
-  /** Estimated tokens of `content`. */
-  tokenCount: z.number().nonnegative(),
+  content: z
+    .string()
+    .regex(VISIBLE)
+    .refine((content) => !LINE_FEED.test(content)),
+  supportingObservationIds: evidence(),
+  tokenCount: tokenCount(),
 });
 export type Reflection = z.infer<typeof ReflectionSchema>;
 
@@ -47,10 +64,10 @@ export function isObservation(value: unknown): value is Observation {
   const { content, id, relevance, sourceEntryIds, timestamp, tokenCount } = fieldsOf(value);
   return (
     isMemoryId(id) &&
-    typeof content === "string" &&
-    typeof timestamp === "string" &&
+    isVisible(content) &&
+    isTimestamp(timestamp) &&
     (RELEVANCES as readonly unknown[]).includes(relevance) &&
-    isStringList(sourceEntryIds) &&
+    isEvidence(sourceEntryIds) &&
     isTokenCount(tokenCount) &&
     !Array.isArray(value)
   );
@@ -60,8 +77,9 @@ export function isReflection(value: unknown): value is Reflection {
   const { content, id, supportingObservationIds, tokenCount } = fieldsOf(value);
   return (
     isMemoryId(id) &&
-    typeof content === "string" &&
-    isStringList(supportingObservationIds) &&
+    isVisible(content) &&
+    !LINE_FEED.test(content) &&
+    isEvidence(supportingObservationIds) &&
     isTokenCount(tokenCount) &&
     !Array.isArray(value)
   );
@@ -78,8 +96,16 @@ function isHexDigit(code: number): boolean {
   return (code >= 48 && code <= 57) || (code >= 97 && code <= 102);
 }
 
-function isStringList(value: unknown): value is string[] {
-  return Array.isArray(value) && value.every((item) => typeof item === "string");
+function isVisible(value: unknown): value is string {
+  return typeof value === "string" && VISIBLE.test(value);
+}
+
+function isTimestamp(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && isOneLine(value);
+}
+
+function isEvidence(value: unknown): value is string[] {
+  return Array.isArray(value) && value.length > 0 && value.every((id) => typeof id === "string" && id !== "");
 }
 
 function isTokenCount(value: unknown): value is number {

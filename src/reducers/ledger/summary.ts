@@ -1,4 +1,4 @@
-import { oneLine } from "./memory-id.ts";
+import { asCleanLine } from "./memory-id.ts";
 import type { Observation, Projection, Reflection, Relevance } from "./records.ts";
 
 /** What a compaction could neither keep nor show, because no observer has read it yet. */
@@ -37,11 +37,11 @@ const TAGS: Readonly<Record<Relevance, string>> = {
  * of these need not wait for that.
  */
 function observationText(opening: string, { id, timestamp, relevance, content }: Observation): string {
-  return `${opening}${id}] ${timestamp}${TAGS[relevance]}${content}`;
+  return `${opening}${id}] ${asCleanLine(timestamp)}${TAGS[relevance]}${asCleanLine(content)}`;
 }
 
 function reflectionText(opening: string, { id, content }: Reflection): string {
-  return `${opening}${id}] ${content}`;
+  return `${opening}${id}] ${asCleanLine(content)}`;
 }
 
 /** What a summary says beside its lines. */
@@ -63,7 +63,7 @@ export function renderSummary(
 ): string {
   if (reflections.length === 0 && observations.length === 0) return "";
   let summary = PREAMBLE;
-  if (instructions.trim() !== "") summary += `\n\n${ASKED}${clipped(oneLine(instructions))}`;
+  if (instructions.trim() !== "") summary += `\n\n${ASKED}${clipped(asCleanLine(instructions))}`;
   if (reflections.length > 0) {
     summary += "\n\n## Reflections (what holds)\n";
     for (const reflection of reflections) summary += reflectionText("\n[", reflection);

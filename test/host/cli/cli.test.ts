@@ -5,6 +5,14 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ReplayOutputSchema } from "../../../src/host/cli/replay/replay-json.ts";
 import { TuneLineSchema } from "../../../src/host/cli/tune-command.ts";
+import {
+  DISGUISED,
+  DISGUISED_ID,
+  disguisedSession,
+  OBEYED_OR_HIDDEN,
+  OSC_52,
+  UNDISGUISED_LINE,
+} from "../../support/disguised-session.ts";
 import { plainSession, SESSION_HEADER } from "../../support/plain-session.ts";
 import { BIN, linesOf, type Result, ROOT, run, start } from "../../support/run-cli.ts";
 
@@ -221,7 +229,7 @@ describe("replay", () => {
     expect(out).toMatch(/~ is modelled: .* The model goes by the mean of 4 recorded observer runs/);
     expectRefusal(
       await run(["replay", RECORDING, "--set", "observeAfterTokens=soon"]),
-      /must be a whole number above 0/,
+      /must be a whole number above 0 and of at most 9007199254740991/,
     );
     expectRefusal(
       await run(["replay", RECORDING, "--set", "observAfterTokens=5"]),
@@ -358,7 +366,95 @@ describe("view and recall", () => {
     expect(await run(["recall", file, "0123456789ab"])).toMatchObject({ code: 1, out: "" });
     expectRefusal(await run(["recall", file, "nothing"]), /12 hex digits/);
     expectRefusal(await run(["recall", file, "a".repeat(9000)]), /^memory-lanes: "a{10,50}…": a memory id/);
-    expectRefusal(await run(["recall", file, id, "--page", "2"]), /--page 2: it has 1 page/);
+    expectRefusal(
+      await run(["recall", file, id, "--page", "2"]),
+      /--page 2: there is no page 2 of what [0-9a-f]{12} stands for; there is one page only/,
+    );
     expectRefusal(await run(["view", RECORDING]), /it is a recording, which holds no text/);
+  });
+
+  it("say where a branch breaks off, and which leaf shows what lies before", async () => {
+    const session = plainSession().user().assistant();
+    session.observed("e1").compacted("e2").user().assistant();
+    const lines = [SESSION_HEADER, ...session.entries].map((line) => JSON.stringify(line));
+    // The fifth entry holds a NUL, as after a crash of the machine; the sixth is its child.
+    const file = put(
+      "nul.jsonl",
+      `${lines.map((line, at) => (at === 5 ? line.replace("user", "us\0r") : line)).join("\n")}\n`,
+    );
+    const words =
+      /nul\.jsonl, line 7: the branch breaks off at entry e6: its parent e5 cannot be read; 4 entries lie before it; --leaf e4 shows them$/m;
+    const breakOff = { line: 7, entryId: "e6", parentId: "e5", entriesBefore: 4, leaf: "e4" };
+    for (const args of [
+      ["view", file, "--full"],
+      ["recall", file, "0123456789ab"],
+      ["replay", file],
+    ]) {
+      expect((await run(args)).err).toMatch(words);
+      const { out } = await run([...args, "--json"]);
+      expect(JSON.parse(linesOf(out).at(-1) ?? "")).toMatchObject({ breakOff });
+    }
+    const whole = await run(["view", file, "--full", "--leaf", "e4"]);
+    expect(whole.out).toContain("observed up to e1");
+    expect(whole.err).not.toContain("breaks off");
+  });
+});
+
+describe("what people are shown", () => {
+  const putDisguised = () =>
+    put(
+      "disguised.jsonl",
+      disguisedSession()
+        .map((line) => `${JSON.stringify(line)}\n`)
+        .join(""),
+    );
+
+  it("has nothing of a session's text that a terminal obeys or that hides text; JSON has all of it", () => {
+    const file = putDisguised();
+    for (const args of [
+      ["view", file, "--full"],
+      ["recall", file, DISGUISED_ID],
+    ]) {
+      const { out, code } = start(args);
+      expect(code).toBe(0);
+      expect(out).toContain(UNDISGUISED_LINE);
+      expect(out).not.toMatch(OBEYED_OR_HIDDEN);
+      const json: unknown = JSON.parse(start([...args, "--json"]).out);
+      expect(JSON.stringify(json)).toContain(JSON.stringify(DISGUISED));
+    }
+  });
+
+  it("has nothing of the kind of an argument either, and an error stays one line", () => {
+    const file = putDisguised();
+    const wicked = `a${OSC_52}\u202eb\nmemory-lanes: all is well`;
+    for (const args of [
+      [wicked],
+      ["view", wicked],
+      ["view", file, "--leaf", wicked],
+      ["recall", file, wicked],
+      ["recall", file, DISGUISED_ID, "--page", wicked],
+      ["replay", file, "--lane", wicked],
+      ["replay", file, "--set", wicked],
+      ["replay", file, "--set", `observeAfterTokens=${wicked}`],
+    ]) {
+      const { out, err, code } = start(args);
+      expect([out, code]).toEqual(["", 2]);
+      expect(err).not.toMatch(OBEYED_OR_HIDDEN);
+      expect(err).toContain("]52");
+      expect(linesOf(err)).toHaveLength(1);
+    }
+  });
+
+  it("still has our own colours on a terminal, and not those of a session", () => {
+    const text = start(["replay", putDisguised(), "--explain", "1"], { env: { FORCE_COLOR: "1" } }).out;
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: that is how terminals are told a colour
+    const colour = /\u001b\[\d{1,2}m/g;
+    expect(text).toMatch(colour);
+    expect(text.replace(colour, "")).not.toMatch(OBEYED_OR_HIDDEN);
+    const red = [...disguisedSession(), { type: "session_info", id: "\u001b[31mred", parentId: "gone" }];
+    const file = put("red.jsonl", red.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    expect(start(["view", file], { env: { FORCE_COLOR: "1" } }).err).toContain(
+      "entry \uFFFD[31mred: its parent",
+    );
   });
 });

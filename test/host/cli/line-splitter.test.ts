@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createLineSplitter } from "../../../src/host/cli/input/line-splitter.ts";
 
 const line = fc.oneof(
@@ -31,6 +31,21 @@ describe("the lines of a file", () => {
         expect(rest).toBe(lines.at(-1));
       }),
     );
+  });
+
+  it("cost what is new, not what is kept: a long line is not gone through again with each piece of it", () => {
+    const splitter = createLineSplitter();
+    const sought = vi.spyOn(String.prototype, "includes");
+    let characters = 0;
+    try {
+      for (let n = 0; n < 64; n++) splitter.take(Buffer.alloc(1000, "x"));
+      splitter.take(Buffer.from("\n"));
+      characters = sought.mock.contexts.reduce<number>((sum, text) => sum + String(text).length, 0);
+    } finally {
+      sought.mockRestore();
+    }
+    expect(characters).toBeLessThan(65_000);
+    expect(splitter.take(Buffer.from("y\n"))).toEqual(["y"]);
   });
 
   it("begin after a byte order mark, which is no part of the first", () => {

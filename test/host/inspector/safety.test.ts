@@ -1,11 +1,15 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { connect } from "node:net";
-import { networkInterfaces } from "node:os";
+import { networkInterfaces, tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { type InspectServer, startInspectServer } from "../../../src/host/inspector/server/inspect-server.ts";
 import type { ViewerFiles } from "../../../src/host/inspector/server/viewer-files.ts";
+import { disguisedSession, OBEYED_OR_HIDDEN, UNDISGUISED_LINE } from "../../support/disguised-session.ts";
 import { readRecording, writeLargeRecording } from "../../support/recording-file.ts";
+import { startInspect } from "../../support/run-inspect.ts";
 
 const SECRET = "the viewer's page";
 const viewer: ViewerFiles = {
@@ -174,5 +178,32 @@ describe("the inspect server, from outside", () => {
     await other.close();
     expect(await gone).toBe("gone");
     await expect(fetch(other.page)).rejects.toThrow();
+  });
+});
+
+describe("the page's data", () => {
+  it("have nothing of a session's text that hides or reverses it", async () => {
+    const dir = mkdtempSync(join(tmpdir(), "disguised-page-"));
+    const file = join(dir, "session.jsonl");
+    const lines = [...disguisedSession(), { type: "label", id: "\u202ee4", parentId: "gone\u{e0041}" }];
+    writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    const inspected = await startInspect([file, "--leaf", "e3"]);
+    try {
+      const { count } = await inspected.ask<{ count: number }>("overview");
+      const { full } = await inspected.ask<{ full: string }>(`memory?index=${count - 1}`);
+      expect(full).toContain(UNDISGUISED_LINE);
+      expect(full).not.toMatch(OBEYED_OR_HIDDEN);
+    } finally {
+      await inspected.stop();
+    }
+    const broken = await startInspect([file]);
+    try {
+      const overview = JSON.stringify(await broken.ask("overview"));
+      expect(overview).toContain("breaks off at entry e4: its parent gone cannot be read");
+      expect(overview).not.toMatch(OBEYED_OR_HIDDEN);
+    } finally {
+      await broken.stop();
+      rmSync(dir, { recursive: true, force: true });
+    }
   });
 });

@@ -136,7 +136,8 @@ describe("a bad value", () => {
       {
         file: globalFile,
         key: "observeAfterTokens",
-        message: "is -5, but must be a whole number above 0; the default, 10000, is used",
+        message:
+          "is -5, but must be a whole number above 0 and of at most 9007199254740991; the default, 10000, is used",
       },
     ]);
   });
@@ -150,7 +151,7 @@ describe("a bad value", () => {
       {
         file: projectFile,
         key: "compactAfterTokens",
-        message: `is "95000", but must be a whole number above 0 without quotes; 90000 from ${globalFile} is used`,
+        message: `is "95000", but must be a whole number above 0 and of at most 9007199254740991 without quotes; 90000 from ${globalFile} is used`,
       },
     ]);
   });
@@ -164,12 +165,20 @@ describe("a bad value", () => {
   });
 
   it.each([
-    ["observerChunkMaxTokens", 0, "is 0, but must be a whole number above 0; it stays unset"],
-    ["agentMaxTurns", 1.5, "is 1.5, but must be a whole number above 0; the default, 16, is used"],
+    [
+      "observerChunkMaxTokens",
+      0,
+      "is 0, but must be a whole number above 0 and of at most 9007199254740991; it stays unset",
+    ],
+    [
+      "agentMaxTurns",
+      1.5,
+      "is 1.5, but must be a whole number above 0 and of at most 9007199254740991; the default, 16, is used",
+    ],
     [
       "compactionGapMaxTokens",
       -1,
-      "is -1, but must be a whole number of at least 0; the default, 20000, is used",
+      "is -1, but must be a whole number of at least 0 and of at most 9007199254740991; the default, 20000, is used",
     ],
     [
       "compactAfterTokensRatio",
@@ -184,7 +193,7 @@ describe("a bad value", () => {
     [
       "printWaitMs",
       "10 s",
-      'is "10 s", but must be a whole number of at least 0; the default, 10000, is used',
+      'is "10 s", but must be a whole number of at least 0 and of at most 9007199254740991; the default, 10000, is used',
     ],
     ["subagents", true, 'is true, but must be one of "off", "fold", "on"; it stays unset'],
     ["passive", "true", 'is "true", but must be true or false without quotes; the default, false, is used'],

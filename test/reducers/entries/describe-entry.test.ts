@@ -162,13 +162,13 @@ describe("describeEntry of the ledger", () => {
     expect(drops.ignored).toEqual({ reason: "malformed", records: 2 });
   });
 
-  it("takes an empty list as coverage", () => {
-    const { kind, ledger } = described(observed("e1", [], "e0"));
-    expect({ kind, ledger }).toEqual({
-      kind: "ledger",
-      ledger: { type: "observations", coversUpToId: "e0", records: [] },
-    });
-  });
+  it.each(["observations.recorded", "reflections.recorded", "observations.dropped"])(
+    "takes om.%s with an empty list for nothing at all: it covers nothing, and nothing of it is ignored",
+    (kind) => {
+      const data = { observations: [], reflections: [], observationIds: [], coversUpToId: "e0" };
+      expect(described(custom(`om.${kind}`, data))).toEqual({ kind: "other", tokens: 0 });
+    },
+  );
 
   it.each<[string, unknown]>([
     ["no data", undefined],
@@ -206,6 +206,13 @@ describe("describeEntry of a compaction", () => {
     expect(described(given)).toEqual({ kind: "compaction", tokens: 0, compaction });
     const pressed = entry("compaction", { firstKeptEntryId: "e0", details: { ...folded, fullFold: false } });
     expect(described(pressed).compaction).toEqual({ ...compaction, fullFold: false });
+  });
+
+  it("counts the records in it that cannot be read as ignored", () => {
+    const details = { ...folded, observations: [OBSERVATION, { id: 1 }, null], reflections: [OBSERVATION] };
+    const { compaction, ignored } = described(entry("compaction", { firstKeptEntryId: "e0", details }));
+    expect(compaction?.folded).toBe(true);
+    expect(ignored).toEqual({ reason: "malformed", records: 3 });
   });
 
   it.each<[string, unknown, EntryFact["ignored"]]>([

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import {
   type FileEntry,
   migrateSessionEntries,
@@ -5,9 +8,12 @@ import {
   SessionManager,
 } from "@earendil-works/pi-coding-agent";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { kindAt, tokensAt } from "../../../src/reducers/branch.ts";
 import type { EntryLike } from "../../../src/reducers/entries/entry.ts";
 import { readSessionFile } from "../../../src/reducers/entries/session-file.ts";
+import { sessionOfEntries } from "../../../src/reducers/memory.ts";
+import { sourcesOf } from "../../support/pi-oracle.ts";
 
 /** Lines of a session file: entries in any order of parents, blank and broken lines, repeated ids, a second header. */
 const randomFile = fc
@@ -102,3 +108,121 @@ function renamed(entries: readonly EntryLike[], names: ReadonlyMap<string, strin
     };
   });
 }
+
+/** What happens to files of the current version: killed processes, full disks, editors, other programs. */
+const DAMAGES = [
+  "whole",
+  "whole",
+  "whole",
+  "glued",
+  "nul",
+  "cut",
+  "noId",
+  "emptyId",
+  "numberId",
+  "list",
+  "number",
+  "leaf",
+  "leafWithParent",
+  "plainReply",
+] as const;
+
+const damagedFile = fc
+  .record({
+    version: fc.constantFrom<unknown>(3, "3", "3.0", 4, "new", [3]),
+    lines: fc.array(
+      fc.record({ damage: fc.constantFrom(...DAMAGES), back: fc.integer({ min: 1, max: 4 }) }),
+      {
+        maxLength: 14,
+      },
+    ),
+    endsOpen: fc.boolean(),
+  })
+  .map(({ version, lines, endsOpen }) => {
+    let text = `${JSON.stringify({ type: "session", version, id: "s", cwd: "/w" })}\n`;
+    for (const [n, { damage, back }] of lines.entries()) {
+      const parentId = n < back ? null : lines[n - back]?.damage === "numberId" ? n - back : `e${n - back}`;
+      const reply = { role: "assistant", content: "a plain reply" };
+      const message = damage === "plainReply" ? reply : { role: "user", content: `said in line ${n}` };
+      const entry = { type: "message", id: `e${n}`, parentId, timestamp: "2026-01-15T14:00:00Z", message };
+      const whole = JSON.stringify(entry);
+      const lineOf = {
+        whole,
+        plainReply: whole,
+        glued: whole.trimEnd(),
+        nul: whole.replace("said", "sa\0id"),
+        cut: whole.slice(0, -20),
+        noId: JSON.stringify({ ...entry, id: undefined }),
+        emptyId: JSON.stringify({ ...entry, id: "" }),
+        numberId: JSON.stringify({ ...entry, id: n }),
+        list: "[1]",
+        number: "7",
+        leaf: '{"type":"leaf"}',
+        leafWithParent: JSON.stringify({ type: "leaf", parentId, timestamp: "" }),
+      }[damage];
+      text += damage === "glued" ? lineOf : `${lineOf}\n`;
+    }
+    return endsOpen ? text.slice(0, -1) : text;
+  });
+
+describe("a damaged session file", () => {
+  let dir: string;
+  beforeAll(() => {
+    dir = mkdtempSync(join(tmpdir(), "damaged-session-"));
+  });
+  afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+  /** A session manager of Pi's that has opened the file from disk. */
+  function openedByPi(text: string): SessionManager {
+    const file = join(dir, "session.jsonl");
+    writeFileSync(file, text);
+    return SessionManager.open(file, dir);
+  }
+
+  it("has the branch and the source entries that Pi has of it", () => {
+    fc.assert(
+      fc.property(damagedFile, (text) => {
+        const ours = readSessionFile(text);
+        const manager = openedByPi(text);
+        const all = manager
+          .getEntries()
+          .filter((entry) => typeof entry === "object" && !Array.isArray(entry));
+        expect(ours.entries.map((entry) => ours.all.indexOf(entry))).toEqual(
+          manager.getBranch().map((entry) => all.indexOf(entry)),
+        );
+        const { branch } = sessionOfEntries(ours.entries).session;
+        const counted = ours.entries.map((_, at) => at).filter((at) => kindAt(branch, at) !== "other");
+        expect(counted.map((at) => tokensAt(branch, at))).toEqual(
+          sourcesOf(manager.getBranch()).map(({ tokens }) => tokens),
+        );
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it("says where its branch breaks off, and of the entries before which leaf shows how many", () => {
+    fc.assert(
+      fc.property(damagedFile, (text) => {
+        const { entries, breakOff } = readSessionFile(text);
+        const manager = openedByPi(text);
+        const first = manager.getBranch()[0];
+        const parent = first?.parentId;
+        const isWhole = first ? !parent || parent === first.id : manager.getEntryCount() === 0;
+        expect(breakOff === undefined).toBe(isWhole);
+        if (!breakOff) return;
+        expect(breakOff).toMatchObject({ entryId: entries[0]?.id, parentId: parent && String(parent) });
+        expect(text.split("\n")[breakOff.line - 1]).toContain(
+          JSON.stringify(first ?? manager.getEntries().at(-1)),
+        );
+        if (breakOff.leaf === undefined) {
+          expect(breakOff.entriesBefore).toBe(0);
+          return;
+        }
+        const before = readSessionFile(text, { leaf: breakOff.leaf }).entries;
+        expect(before).toHaveLength(breakOff.entriesBefore);
+        expect(entries.map(({ id }) => id)).not.toContain(breakOff.leaf);
+      }),
+      { numRuns: 400 },
+    );
+  });
+});

@@ -100,10 +100,66 @@ describe("readSessionFile", () => {
       ["a", "b"],
     ],
     ["a parent further down in the file", [line("b", "a"), line("a", null), line("c", "b")], ["a", "b", "c"]],
-    ["no id", [line("a", null), line("b", "a", { id: undefined }), line("c", "line3")], ["a", "line3", "c"]],
+    [
+      "no id, so nobody's parent",
+      [line("a", null), line("b", "a", { id: undefined }), line("c", "a")],
+      ["a", "c"],
+    ],
+    ["no id at the end, so no branch", [line("a", null), line("b", "a", { id: undefined })], []],
     ["no parent field", [line("a", null), line("b", "a", { parentId: undefined })], ["b"]],
   ])("survives %s", (_case, lines, ids) => {
     expect(idsOf(readSessionFile(file(HEADER, ...lines)).entries)).toEqual(ids);
+  });
+
+  it.each<[string, string[], object]>([
+    [
+      "glued lines",
+      [line("a", null), line("b", "a"), line("c", "b") + line("d", "c"), line("e", "d"), line("f", "e")],
+      { line: 5, entryId: "e", parentId: "d", entriesBefore: 2, leaf: "b" },
+    ],
+    [
+      "a NUL inside a record",
+      [line("a", null), line("b", "a").replace("b", "\0"), line("c", "b")],
+      { line: 4, entryId: "c", parentId: "b", entriesBefore: 1, leaf: "a" },
+    ],
+    [
+      "nothing readable before it",
+      [line("b", "a"), line("c", "b")],
+      { line: 2, entryId: "b", parentId: "a", entriesBefore: 0, leaf: undefined },
+    ],
+    [
+      "a last record without an id",
+      [line("a", null), line("b", "a"), '{"type":"leaf","leafId":"b"}'],
+      { line: 4, entryId: undefined, parentId: undefined, entriesBefore: 2, leaf: "b" },
+    ],
+  ])("tells where a branch breaks off: %s", (_case, lines, breakOff) => {
+    const text = file(HEADER, ...lines);
+    expect(readSessionFile(text).breakOff).toEqual(breakOff);
+    const told: unknown[] = [];
+    parseSession(text, { onBreakOff: (one) => told.push(one) });
+    expect(told).toEqual([breakOff]);
+  });
+
+  it("takes no second root, header or broken last line for a break", () => {
+    for (const lines of [
+      [line("a", null), line("b", null)],
+      ["7", line("a", null), HEADER],
+      [line("a", null), '{"type":'],
+      [],
+    ]) {
+      expect(readSessionFile(file(HEADER, ...lines)).breakOff).toBeUndefined();
+    }
+  });
+
+  it.each([
+    ["3", 3],
+    ["2", 2],
+    [null, 1],
+    [undefined, 1],
+    ["new", 3],
+  ])("reads a header of version %j as %i", (version, number) => {
+    const header = JSON.stringify({ ...JSON.parse(HEADER), version });
+    expect(readSessionFile(file(header, line("a", null))).header.version).toBe(number);
   });
 
   it("reads version 1: ids from line numbers, a list for a tree, cuts by index", () => {

@@ -414,3 +414,21 @@ describe("renderSources", () => {
     expect(chunkTime(32_000_000)).toBeLessThan(10 * chunkTime(320_000) + 20);
   });
 });
+
+describe("the time of an entry", () => {
+  const at = new Date(2026, 0, 15, 14, 30);
+  it.each<[string, unknown, unknown, string]>([
+    ["its own", at.toISOString(), 0, WHEN],
+    ["its message's, where its own cannot be read", "yesterday", at.getTime(), WHEN],
+    ["its message's, where it has none", undefined, at.toISOString(), WHEN],
+    ["its message's, where its own is no time", { at: 1 }, at.getTime(), WHEN],
+    ["none", "yesterday", "tomorrow", formatLocalMinute(0)],
+    ["none that a calendar has", "", 1e300, formatLocalMinute(0)],
+  ])("is %s", (_which, timestamp, messageTime, shown) => {
+    const given = {
+      ...message("e1", "user", { content: "Hi.", timestamp: messageTime }),
+      timestamp,
+    } as EntryLike;
+    expect(head(given)).toBe(`[User @ ${shown}]`);
+  });
+});

@@ -26,7 +26,10 @@ const toolCall = fc.record({
 const message: fc.Arbitrary<Message> = fc
   .oneof(
     fc.record({ role: fc.constant("user"), content }),
-    fc.record({ role: fc.constant("assistant"), content: fc.array(fc.oneof(textBlock, thinking, toolCall)) }),
+    fc.record({
+      role: fc.constant("assistant"),
+      content: fc.oneof(text, fc.array(fc.oneof(textBlock, thinking, toolCall))),
+    }),
     fc.record({ role: fc.constant("toolResult"), toolName: text, content: blocks }),
     fc.record({ role: fc.constant("custom"), customType: text, content }),
     fc.record({ role: fc.constant("bashExecution"), command: text, output: text }),
@@ -75,7 +78,7 @@ describe("estimateMessageTokens", () => {
 
   it.each([
     ["no content", { role: "user", content: null }, 0],
-    ["content of an old reply", { role: "assistant", content: "twelve chars" }, 3],
+    ["a reply that is text in place of blocks", { role: "assistant", content: "twelve chars" }, 0],
     ["a block that is no object", { role: "user", content: [null, 7, { type: "text", text: "four" }] }, 1],
     ["arguments that cannot be written", { role: "assistant", content: [callOf({ n: 1n })] }, 1],
     ["a call without arguments", { role: "assistant", content: [{ type: "toolCall", name: "read" }] }, 1],

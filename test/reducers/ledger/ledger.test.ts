@@ -122,6 +122,37 @@ describe("a drop", () => {
   });
 });
 
+describe("an id that is recorded again", () => {
+  it("keeps its first record in memory, and the place of each later one for recall", () => {
+    const { ledger } = fold(
+      observed("o1", "e1", "a:10@e0", "a:20@e1"),
+      observed("o2", "gone", "a:30@e1"),
+      observed("o3", "e2", "a:40@e2"),
+      reflected("r1", "e1", "r:1@a", "a:1@a"),
+      reflected("r2", "e1", "r:2@b"),
+    );
+    expect([...ledger.observations.values()].map(({ tokens }) => tokens)).toEqual([10]);
+    expect([...ledger.unshown]).toEqual([
+      [
+        "a",
+        [
+          { id: "a", kind: "observation", entry: 4, index: 1 },
+          { id: "a", kind: "observation", entry: 5, index: 0 },
+          { id: "a", kind: "observation", entry: 6, index: 0 },
+        ],
+      ],
+      ["r", [{ id: "r", kind: "reflection", entry: 8, index: 0 }]],
+    ]);
+    expect(ledger).toMatchObject({ activeTokens: 10, reflectionTokens: 2 });
+  });
+
+  it("counts evidence that a record names twice once", () => {
+    const { ledger } = fold(observed("o1", "e1", "a:10"), reflected("r1", "e1", "r:1@a+a+a"));
+    expect(ledger.reflections.get("r")?.supports).toEqual(["a"]);
+    expect([...coverageTiers(ledger)]).toEqual([["a", "partial"]]);
+  });
+});
+
 describe("a record that is not valid", () => {
   it.each([
     ["is not on the branch", "gone"],
@@ -135,10 +166,13 @@ describe("a record that is not valid", () => {
     ];
     const { ledger } = fold(...facts, dropped("d1", "gone", "a"));
     expect(ledger.counts).toEqual({ observations: 0, reflections: 0, active: 0, dropped: 0 });
-    expect([...ledger.dangling.values()]).toEqual([
-      { id: "a", kind: "observation", entry: 4, index: 0 },
-      { id: "b", kind: "observation", entry: 4, index: 1 },
-      { id: "r", kind: "reflection", entry: 6, index: 0 },
+    expect([...ledger.unshown.values()]).toEqual([
+      [
+        { id: "a", kind: "observation", entry: 4, index: 0 },
+        { id: "a", kind: "reflection", entry: 6, index: 1 },
+      ],
+      [{ id: "b", kind: "observation", entry: 4, index: 1 }],
+      [{ id: "r", kind: "reflection", entry: 6, index: 0 }],
     ]);
     expect(ledger.ignored).toEqual({ malformed: 0, dangling: 3, v2: 0 });
     expect(ledger.watermarks).toEqual({ observe: -1, reflect: -1, drop: -1 });
@@ -170,7 +204,8 @@ describe("a compaction", () => {
   });
 
   it("that keeps nothing cut at itself", () => {
-    expect(fold(compacted("c1", "gone")).ledger.latestCompaction?.cut).toBe(4);
+    const { latestCompaction, fullFoldBoundary } = fold(compacted("c1", "gone", true, true)).ledger;
+    expect([latestCompaction?.cut, fullFoldBoundary]).toEqual([4, 3]);
   });
 });
 

@@ -20,6 +20,11 @@ const anyText = fc.oneof(
       "\ufeff",
       "\ud83d",
       "\ude00",
+      "\u202e",
+      "\u061c",
+      "\u{e0041}",
+      "\u200b",
+      "\u200d",
     ),
   }),
 );
@@ -49,6 +54,8 @@ describe("oneLine", () => {
     ["narrow\u00a0and\u3000wide", "narrow and wide"],
     ["half \ud83d of a pair", "half \ufffd of a pair"],
     ["a family 👨‍👩‍👧 stays", "a family 👨‍👩‍👧 stays"],
+    ["sent \u200f\u202eback\u202c\u2066\u2069 wards", "sent back wards"],
+    ["tagged\u{e0001}\u{e0061}\u{e007f}.", "tagged."],
     ["\n \t", ""],
   ])("%j becomes %j", (content, line) => {
     expect(oneLine(content)).toBe(line);
@@ -60,7 +67,22 @@ describe("oneLine", () => {
         const line = oneLine(content);
         expect(oneLine(line)).toBe(line);
         expect(line).not.toMatch(/\p{Cc}|[\u2028\u2029]|\s\s|^\s|\s$/u);
+        expect(line).not.toMatch(/[\p{Bidi_Control}\u{e0000}-\u{e007f}]/u);
         expect(line.isWellFormed()).toBe(true);
+      }),
+    );
+  });
+
+  it("gives text without bidi controls and tags the id that it always had", () => {
+    const before = (content: string) =>
+      content
+        .toWellFormed()
+        .replace(/[\s\p{Cc}\u2028\u2029]+/gu, " ")
+        .trim();
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const plain = text.toWellFormed().replace(/[\p{Bidi_Control}\u{e0000}-\u{e007f}]/gu, "");
+        expect(oneLine(plain)).toBe(before(plain));
       }),
     );
   });

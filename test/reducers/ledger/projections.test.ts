@@ -35,7 +35,8 @@ describe("a selection", () => {
   });
 
   it("for a compaction is what lies before the cut, of a batch across it by the earliest source", () => {
-    expect([0, 1, 2, 3, 4, 5].map((cut) => selected(cut))).toEqual(["", "a", "ab", "ab", "abc", "abcd"]);
+    // The batch whose marker is the cut itself is through it.
+    expect([0, 1, 2, 3, 4, 5].map((cut) => selected(cut))).toEqual(["", "a", "ab", "ab", "abcd", "abcd"]);
     expect(selected(CUT_EVERYTHING)).toBe("abcd");
   });
 
@@ -74,6 +75,39 @@ describe("a selection", () => {
       ["b", "r", false],
       ["", "rs", true],
     ]);
+  });
+});
+
+describe("a marker exactly at the cut", () => {
+  const policy = { observationsPoolMaxTokens: 1000, foldPolicy: "always" } as const;
+  const facts = [
+    ...TALK,
+    observed("o-e1", "e1", "a:10@e0", "b:10@e0"),
+    reflected("r-e3", "e3", "r:10"),
+    dropped("d-e3", "e3", "a"),
+  ];
+
+  it("is through it: its reflections and drops are folded, and stay folded", () => {
+    const { ledger } = sessionOf(facts);
+    const folded = (cut: number) => {
+      const selection = selectForCompaction(ledger, cut, policy);
+      return [ids([...selectedObservations(selection)]), ids(selectedReflections(selection))];
+    };
+    expect([2, 3].map(folded)).toEqual([
+      ["ab", ""],
+      ["b", "r"],
+    ]);
+    const { ledger: later } = sessionOf([...facts, compaction("c", "e3", true, true), fact.user("e5")]);
+    const next = selectForCompaction(later, 7, { ...policy, foldPolicy: "pressure" });
+    expect(next.fullFold).toBe(false);
+    expect([ids([...selectedObservations(next)]), ids(selectedReflections(next))]).toEqual(["b", "r"]);
+  });
+
+  it("at a compaction that kept nothing was not there yet when it was folded", () => {
+    const all = [...TALK, observed("o-e1", "e1", "a:10@e0"), compaction("c", "gone", true, true)];
+    const { ledger } = sessionOf([...all, reflected("r-c", "c", "r:10"), dropped("d-c", "c", "a")]);
+    const next = selectForCompaction(ledger, CUT_EVERYTHING, { ...policy, foldPolicy: "pressure" });
+    expect([ids([...selectedObservations(next)]), ids(selectedReflections(next))]).toEqual(["a", ""]);
   });
 });
 

@@ -1,8 +1,8 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { EntryLike } from "../../../src/reducers/entries/entry.ts";
 import { estimateTextTokens } from "../../../src/reducers/entries/tokens.ts";
-import { recallFrom, renderRecall } from "../../../src/reducers/ledger/recall.ts";
+import { RECALL_MOST_TOKENS, recallFrom, renderRecall } from "../../../src/reducers/ledger/recall.ts";
 import { sessionOfEntries } from "../../../src/reducers/memory.ts";
 import {
   dropped,
@@ -34,12 +34,12 @@ describe("recalling an observation", () => {
     );
   });
 
-  it("says when it was dropped, when its range is not here, and when it cites nothing", () => {
-    const gone = [...talk, observed("o", [observation(A)], "e2"), dropped("d", [A], "e2")];
+  it("says when it was dropped, and when its range is not here", () => {
+    const gone = [...talk, observed("o", [observation(A, ["e1"])], "e2"), dropped("d", [A], "e2")];
     expect(told(gone, A)).toBe(
-      `Observation (dropped from active memory)\n${line(A)}\n\nIt cites no source entries.`,
+      `Observation (dropped from active memory)\n${line(A)}\n\nSource e1\n[User @ ${WHEN}]\nHello.`,
     );
-    expect(told([...talk, observed("o", [observation(A)], "elsewhere")], A)).toMatch(
+    expect(told([...talk, observed("o", [observation(A, ["e1"])], "elsewhere")], A)).toMatch(
       /^Observation \(not part of this branch's memory: the range it covers is on another branch\)\n/,
     );
   });
@@ -90,7 +90,10 @@ describe("recalling an observation", () => {
 });
 
 describe("recalling a reflection", () => {
-  const memory = [user("e1", "Hello."), observed("o", [observation(A, ["e1"]), observation(B)], "e1")];
+  const memory = [
+    user("e1", "Hello."),
+    observed("o", [observation(A, ["e1"]), observation(B, ["e1"])], "e1"),
+  ];
 
   it("shows what it rests on, and what of that is not here", () => {
     expect(told([...memory, reflected("r", [reflection(R, [A, C, B, "dddddddddddd"])], "e1")], R)).toBe(
@@ -100,18 +103,18 @@ describe("recalling a reflection", () => {
         `Observation (active)\n${line(A)}`,
         `Source e1\n[User @ ${WHEN}]\nHello.`,
         `Observation (active)\n${line(B)}`,
-        "It cites no source entries.",
+        `Source e1\n[User @ ${WHEN}]\nHello.`,
         `Cited but not on this branch: ${C}, dddddddddddd`,
       ].join("\n\n"),
     );
     expect(told([...memory, reflected("r", [reflection(R, [B])], "e1")], R)).toBe(
-      `Reflection\n[${R}] meaning of ${R}\n\nIt rests on 1 observation:\n\nObservation (active)\n${line(B)}\n\nIt cites no source entries.`,
+      `Reflection\n[${R}] meaning of ${R}\n\nIt rests on 1 observation:\n\nObservation (active)\n${line(B)}\n\nSource e1\n[User @ ${WHEN}]\nHello.`,
     );
   });
 
   it("says when nothing that it rests on is here", () => {
-    expect(told([...memory, reflected("r", [reflection(R)], "e1")], R)).toBe(
-      `Reflection\n[${R}] meaning of ${R}\n\nNone of its supporting observations is on this branch.`,
+    expect(told([...memory, reflected("r", [reflection(R, [C])], "e1")], R)).toBe(
+      `Reflection\n[${R}] meaning of ${R}\n\nNone of its supporting observations is on this branch.\n\nCited but not on this branch: ${C}`,
     );
   });
 
@@ -123,14 +126,53 @@ describe("recalling a reflection", () => {
 
   it("shows both when an observation has the same id, in whatever way either is here", () => {
     const both = `The id ${A} stands for an observation and for a reflection; both follow.\n\nObservation (`;
-    expect(told([...memory, reflected("r", [reflection(A)], "e1")], A)).toContain(both);
-    expect(told([...memory, reflected("r", [reflection(A)], "elsewhere")], A)).toContain(both);
+    expect(told([...memory, reflected("r", [reflection(A, [B])], "e1")], A)).toContain(both);
+    expect(told([...memory, reflected("r", [reflection(A, [B])], "elsewhere")], A)).toContain(both);
     const elsewhere = [
       user("e1", "Hello."),
-      observed("o", [observation(A)], "elsewhere"),
-      reflected("r", [reflection(A)], "e1"),
+      observed("o", [observation(A, ["e1"])], "elsewhere"),
+      reflected("r", [reflection(A, [B])], "e1"),
     ];
     expect(told(elsewhere, A)).toContain(both);
+  });
+});
+
+describe("recalling what was recorded more than once", () => {
+  const talk = [user("e1", "Hello."), user("e2", "Again."), user("e3", "Bye.")];
+  const sourceOf = (text: string) => text.split("\n").filter((one) => one.startsWith("Source "));
+
+  it("shows the sources of every record, each once, under the record that memory shows", () => {
+    const entries = [
+      ...talk,
+      observed("o0", [{ ...observation(A, ["e3"]), timestamp: "2020-01-01 00:00" }], "elsewhere"),
+      observed("o1", [observation(A, ["e1", "e1"]), observation(A, ["e2"])], "e2"),
+      observed("o2", [{ ...observation(A, ["e2", "e1"]), relevance: "low" }], "e3"),
+    ];
+    const text = told(entries, A);
+    expect(text).toContain(`Observation (active)\n${line(A)}\n`);
+    expect(sourceOf(text)).toEqual(["Source e1", "Source e3", "Source e2"]);
+  });
+
+  it("shows what every record of a reflection rests on, each once", () => {
+    const entries = [
+      ...talk,
+      observed("o1", [observation(A, ["e1"]), observation(B, ["e2"])], "e2"),
+      reflected("r1", [reflection(R, [A, A, C, C])], "e2"),
+      reflected("r2", [reflection(R, [B, A, C])], "e2"),
+    ];
+    const text = told(entries, R);
+    expect(text).toContain("It rests on 2 observations:");
+    expect(sourceOf(text)).toEqual(["Source e1", "Source e2"]);
+    expect(text.endsWith(`Cited but not on this branch: ${C}`)).toBe(true);
+  });
+
+  it("finds both kinds where neither's range is on this branch", () => {
+    const entries = [
+      ...talk,
+      observed("o1", [observation(A, ["e1"])], "elsewhere"),
+      reflected("r1", [reflection(A, [B])], "elsewhere"),
+    ];
+    expect(told(entries, A)).toContain("both follow");
   });
 });
 
@@ -144,8 +186,8 @@ describe("recalling an id that stands for nothing", () => {
   it("does not take a dangling record of one kind for one of the other", () => {
     const entries = [
       user("e1", "Hello."),
-      observed("o", [observation(A)], "elsewhere"),
-      reflected("r", [reflection(R)], "elsewhere"),
+      observed("o", [observation(A, ["e1"])], "elsewhere"),
+      reflected("r", [reflection(R, [A])], "elsewhere"),
     ];
     const { session, lookup } = sessionOfEntries(entries);
     expect(Object.keys(recallFrom(session, lookup, A))).toEqual(["id", "observation"]);
@@ -167,7 +209,9 @@ describe("the pages of a recall", () => {
     const { text, page, pages } = renderRecall(recalledOf("Hello."));
     expect([page, pages]).toEqual([1, 1]);
     expect(text).not.toContain("Page");
-    expect(renderRecall(recalledOf("Hello."), { page: 3 })).toEqual({ text, page: 1, pages: 1 });
+    expect(() => renderRecall(recalledOf("Hello."), { page: 3 })).toThrow(
+      new RangeError(`there is no page 3 of what ${A} stands for; there is one page only, page 1`),
+    );
   });
 
   it("say how to get the next, and which is the last", () => {
@@ -183,7 +227,38 @@ describe("the pages of a recall", () => {
     ]);
     expect(markOf(2)?.[2]).toBe(`Call recall with { "id": "${A}", "page": 3 } for the next page.`);
     expect(markOf(all.pages)).toEqual([`${all.pages}`, `${all.pages}`, "This is the last page."]);
-    expect([markOf(0)?.[0], markOf(-5)?.[0], markOf(99)?.[0]]).toEqual(["1", "1", `${all.pages}`]);
+    for (const page of [0, -5, 1.5, all.pages + 1, 1e9]) {
+      expect(() => markOf(page)).toThrow(RangeError);
+      expect(() => markOf(page)).toThrow(`there is no page ${page} `);
+      expect(() => markOf(page)).toThrow(`the last page is ${all.pages}`);
+    }
+  });
+
+  it("have an upper bound, whatever is asked for", () => {
+    const recalled = recalledOf("One line of many.\n".repeat(20_000));
+    const most = renderRecall(recalled, { maxTokens: RECALL_MOST_TOKENS });
+    expect(most.pages).toBeGreaterThan(2);
+    for (const maxTokens of [RECALL_MOST_TOKENS + 1, 1e9, Number.POSITIVE_INFINITY]) {
+      expect(renderRecall(recalled, { maxTokens })).toEqual(most);
+    }
+  });
+
+  it("go over a line of a megabyte once, however many pages it fills", () => {
+    const recalled = recalledOf("x y ".repeat(250_000));
+    const sought = vi.spyOn(String.prototype, "indexOf");
+    let characters = 0;
+    try {
+      renderRecall(recalled, { maxTokens: 100 });
+      characters = sought.mock.results.reduce((sum, { value }, at) => {
+        const text: unknown = sought.mock.contexts[at];
+        const from = sought.mock.calls[at]?.[1] ?? 0;
+        return sum + (value === -1 ? String(text).length : Number(value) + 1) - from;
+      }, 0);
+    } finally {
+      sought.mockRestore();
+    }
+    expect(characters).toBeGreaterThan(0);
+    expect(characters).toBeLessThan(1_100_000);
   });
 
   it("break between lines, and keep each line whole", () => {
@@ -207,7 +282,7 @@ describe("the pages of a recall", () => {
     fc.assert(
       fc.property(text, fc.integer({ min: 0, max: 300 }), (given, maxTokens) => {
         const recalled = recalledOf(given);
-        const whole = renderRecall(recalled, { maxTokens: 1e9 }).text;
+        const whole = renderRecall(recalled, { maxTokens: RECALL_MOST_TOKENS }).text;
         const { pages } = renderRecall(recalled, { maxTokens });
         const shown = Array.from({ length: pages }, (_, n) =>
           renderRecall(recalled, { maxTokens, page: n + 1 }),

@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { emptyBranch, extendBranch } from "../../../src/reducers/branch.ts";
 import {
+  entriesOf,
   readFolded,
-  readObservation,
-  readReflection,
+  readRecords,
   recordReader,
 } from "../../../src/reducers/ledger/record-text.ts";
 import type { Observation } from "../../../src/reducers/ledger/records.ts";
 import { compaction, custom, fact, folded, observation, reflection } from "../../support/builders.ts";
 
-const reflected = reflection("bbbbbbbbbbbb", [], "Tests come first.");
 const [a, b, c] = ["aaaaaaaaaaa1", "aaaaaaaaaaa2", "aaaaaaaaaaa3"].map((id) => observation(id, ["e1"]));
+const reflected = reflection("bbbbbbbbbbbb", ["aaaaaaaaaaa1"], "Tests come first.");
 
 const entry = (data: unknown) => custom("x", "om.observations.recorded", data);
 
@@ -51,14 +51,22 @@ describe("reading records", () => {
     for (const at of [2, 3, 4, 5]) expect(read({ id: "aaaaaaaaaaa1", entry: at, index: 0 })).toBeUndefined();
   });
 
-  it("finds one record on a branch by its entry's id", () => {
+  it.each(["\n", "\r\n", "\u2028", "\u0085", "\v"])("reads a text with %j in it as one line", (end) => {
+    const several = { ...observation("aaaaaaaaaaa1", ["e1"]), content: `One.${end}[ffffffffffff] Two.` };
+    const [read] = readRecords<Observation>([{ id: several.id, entry: 0, index: 0 }], "observations", () =>
+      entry({ observations: [several] }),
+    );
+    expect(read).toEqual({ ...several, content: "One. [ffffffffffff] Two." });
+  });
+
+  it("finds the entries of a branch by their ids, and leaves out a record whose entry is gone", () => {
     const branch = extendBranch(emptyBranch(), [{ ...fact.other("x"), kind: "ledger" }]);
-    const lookup = (id: string) =>
-      id === "x" ? entry({ observations: [a], reflections: [reflected] }) : undefined;
-    expect(readObservation(branch, { id: "aaaaaaaaaaa1", entry: 0, index: 0 }, lookup)).toBe(a);
-    expect(readReflection(branch, { id: "bbbbbbbbbbbb", entry: 0, index: 0 }, lookup)).toBe(reflected);
-    const everywhere = () => entry({ observations: [a] });
-    expect(readObservation(branch, { id: "aaaaaaaaaaa1", entry: 0, index: 0 }, everywhere)).toBe(a);
+    const lookup = (id: string) => (id === "x" ? entry({ observations: [a] }) : undefined);
+    const places = [
+      { id: "aaaaaaaaaaa1", entry: 1, index: 0 },
+      { id: "aaaaaaaaaaa1", entry: 0, index: 0 },
+    ];
+    expect(readRecords<Observation>(places, "observations", entriesOf(branch, lookup))).toEqual([a]);
   });
 });
 
@@ -76,6 +84,13 @@ describe("the memory in a compaction entry", () => {
     expect(read({ ...details, version: 2 })).toBeUndefined();
     expect(read(undefined)).toBeUndefined();
     expect(readFolded(undefined)).toBeUndefined();
+  });
+
+  it("is shown a line a record", () => {
+    const several = { ...observation("aaaaaaaaaaa1", ["e1"]), content: "One.\nTwo." };
+    expect(read({ ...details, observations: [several] })?.observations).toEqual([
+      { ...several, content: "One. Two." },
+    ]);
   });
 
   it("keeps what is good of what is damaged", () => {

@@ -17,8 +17,16 @@ const id = fc.oneof(
   fc.constant("0123456789AB"),
   fc.anything(),
 );
-const text = fc.oneof({ weight: 5, arbitrary: fc.string() }, fc.anything());
-const ids = fc.oneof({ weight: 5, arbitrary: fc.array(fc.string()) }, fc.array(fc.anything()), fc.anything());
+const text = fc.oneof(
+  { weight: 5, arbitrary: fc.string() },
+  fc.string({ unit: fc.constantFrom("a", " ", "\n", "\r", "\u0085", "\u2028", "\0"), maxLength: 4 }),
+  fc.anything(),
+);
+const ids = fc.oneof(
+  { weight: 5, arbitrary: fc.array(fc.string({ maxLength: 3 }), { maxLength: 3 }) },
+  fc.array(fc.anything()),
+  fc.anything(),
+);
 const tokenCount = fc.oneof(fc.nat(), fc.double(), fc.anything());
 const relevance = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom("low", "medium", "high", "critical") },
@@ -66,17 +74,17 @@ describe("the quick checks", () => {
   });
 
   it("refuse a record for any one of its fields", () => {
-    const common = { id: ID, content: "", tokenCount: 0 };
-    const observation = { ...common, timestamp: "", relevance: "low", sourceEntryIds: ["a", "b"] };
+    const common = { id: ID, content: "x", tokenCount: 0 };
+    const observation = { ...common, timestamp: "x", relevance: "low", sourceEntryIds: ["a", "b"] };
     const reflection = { ...common, supportingObservationIds: ["a", "b"] };
     expect([isObservation(observation), isReflection(reflection)]).toEqual([true, true]);
     const wrong: Record<string, unknown[]> = {
       id: [1, "x"],
-      content: [1, undefined],
-      timestamp: [1, undefined],
+      content: [1, undefined, "", " ", "\n", "\u0085"],
+      timestamp: [1, undefined, "", "a\nb", "a\u2028b"],
       relevance: [0, "LOW"],
-      sourceEntryIds: ["ab", ["a", 1], [1, "a"], {}],
-      supportingObservationIds: ["ab", ["a", 1], [1, "a"], {}],
+      sourceEntryIds: ["ab", ["a", 1], [1, "a"], {}, [], ["a", ""]],
+      supportingObservationIds: ["ab", ["a", 1], [1, "a"], {}, [], ["a", ""]],
       tokenCount: ["1", -1, Number.NaN, Number.POSITIVE_INFINITY, undefined],
     };
     for (const [record, check, schema] of [
@@ -90,6 +98,10 @@ describe("the quick checks", () => {
         }
       }
     }
+    // V3 takes several lines for an observation, and for a reflection none but these.
+    const lines = ["\n", "\r", "\u2028"].map((end) => `a${end}b`);
+    expect(lines.map((content) => isObservation({ ...observation, content }))).toEqual([true, true, true]);
+    expect(lines.map((content) => isReflection({ ...reflection, content }))).toEqual([false, false, true]);
     for (const value of [0, 1.5]) expect(isReflection({ ...reflection, tokenCount: value })).toBe(true);
     expect(isObservation(Object.assign([], observation))).toBe(false);
   });

@@ -13,6 +13,7 @@ import {
   recall,
 } from "../../../src/index.ts";
 import type { EntryLike } from "../../../src/reducers/entries/entry.ts";
+import { isObservation } from "../../../src/reducers/ledger/records.ts";
 import { fixtureText, V3_SESSIONS } from "../../support/v3-sessions.ts";
 
 describe.each(Object.entries(V3_SESSIONS))("a session of the V3 extension with %s", (_name, expected) => {
@@ -81,6 +82,16 @@ function inWords({ observations, reflections }: Projection) {
   return { observations: contents(observations), reflections: contents(reflections) };
 }
 
+/** The sources of every record of this content, each once. */
+function sourcesRecorded(entries: EntryLike[], content: string): string[] {
+  const records = entries.flatMap((entry) => {
+    const { data } = entry as { data?: { observations?: unknown } };
+    return Array.isArray(data?.observations) ? data.observations.filter(isObservation) : [];
+  });
+  const cited = records.filter((record) => record.content === content);
+  return [...new Set(cited.flatMap(({ sourceEntryIds }) => sourceEntryIds))];
+}
+
 /** What recall says of a record, and that it has the words of every source. */
 function recalled(entries: EntryLike[], content: string): string {
   const { observation, reflection } = recall(entries, memoryId(content));
@@ -89,7 +100,7 @@ function recalled(entries: EntryLike[], content: string): string {
     const cited = observation.sources.map((source) => [source.entryId, source.status]);
     const onBranch = (id: string) => entries.some((entry) => entry.id === id);
     expect(cited).toEqual(
-      observation.observation.sourceEntryIds.map((id) => [id, onBranch(id) ? "found" : "missing"]),
+      sourcesRecorded(entries, content).map((id) => [id, onBranch(id) ? "found" : "missing"]),
     );
     return observation.status;
   }

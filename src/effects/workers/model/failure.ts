@@ -1,4 +1,5 @@
 import { oneLine } from "../../../reducers/ledger/memory-id.ts";
+import { isHtmlPage, wordsOfHtml } from "./html-text.ts";
 
 /**
  * Why a worker run failed, as far as it matters for what happens next and for what the user is told:
@@ -40,6 +41,7 @@ export function isPassing(kind: FailureKind): boolean {
 
 /** Bodies can be whole pages; what is wrong stands at their beginning. */
 const READ_AT_MOST = 4000;
+const PAGE_READ_AT_MOST = 64_000;
 
 /**
  * What kind of failure a provider's error text tells of. The HTTP status decides where there is one, except that
@@ -204,8 +206,7 @@ const LONGEST_MESSAGE = 200;
  * the line may go.
  */
 export function readableMessage(text: string): string {
-  const start = text.slice(0, READ_AT_MOST);
-  const words = withoutMarkup(wordsOfJson(start) ?? start);
+  const words = wordsOf(text);
   const line = oneLine(maskSecrets(words.replace(ANSI_COLOUR, "").replace(FORMAT_CHARACTERS, "")));
   if (line === "") return "no reason given";
   if (line.length <= LONGEST_MESSAGE) return line;
@@ -213,6 +214,14 @@ export function readableMessage(text: string): string {
     .slice(0, LONGEST_MESSAGE - 1)
     .toWellFormed()
     .trimEnd()}…`;
+}
+
+/** A page says what is wrong after its styles and scripts; anything else at its beginning. */
+function wordsOf(text: string): string {
+  if (isHtmlPage(text)) return wordsOfHtml(text.slice(0, PAGE_READ_AT_MOST));
+  const start = text.slice(0, READ_AT_MOST);
+  const words = wordsOfJson(start) ?? start;
+  return isHtmlPage(words) ? wordsOfHtml(words) : withoutMarkup(words);
 }
 
 /** What stands before a JSON body, and the body's texts that are meant for people; undefined without such a body. */
@@ -237,9 +246,7 @@ function parsedString(literal: string): string[] {
 }
 
 function withoutMarkup(text: string): string {
-  return text
-    .replace(/<(script|style)\b[^>]{0,400}>[^<]{0,4000}<\/\1>/gi, " ")
-    .replace(/<\/?[a-z!][^<>]*>/gi, " ");
+  return text.replace(/<\/?[a-z!][^<>]*>/gi, " ");
 }
 
 /** Keys by their well-known beginnings, by the name before them, or because nothing else looks like them. */

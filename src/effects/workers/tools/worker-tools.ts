@@ -64,7 +64,7 @@ export function collectObservations(
         record: {
           id,
           content: line.content,
-          timestamp: formatLocalMinute(Math.min(...cited.flatMap((source) => sources.get(source) ?? []))),
+          timestamp: formatLocalMinute(earliestOf(cited.map((source) => sources.get(source) ?? 0))),
           relevance: args.relevance,
           sourceEntryIds: cited,
           tokenCount: estimateTextTokens(line.content),
@@ -127,6 +127,12 @@ export function collectDrops(
       return { record: id };
     },
   });
+}
+
+/** The earliest of these times that is one: 0 stands for a time that cannot be read. */
+function earliestOf(times: readonly number[]): number {
+  const known = times.filter((time) => time > 0);
+  return known.length === 0 ? 0 : Math.min(...known);
 }
 
 const LONGEST_ID_LIST = 200;

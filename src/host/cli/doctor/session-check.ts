@@ -8,6 +8,7 @@ import { sessionOfEntries } from "../../../reducers/memory.ts";
 import { messageOf } from "../../../reducers/message-of.ts";
 import type { Settings } from "../../../reducers/settings.ts";
 import { countOf, grouped } from "../../../reducers/words.ts";
+import { breakOffWords } from "../replay/replay-source.ts";
 import { type Finding, findingsOf, readJson, type Surroundings } from "./finding.ts";
 
 const finding = findingsOf("sessions");
@@ -59,7 +60,7 @@ function checkSession(file: string, settings: Settings): Finding[] {
 }
 
 function judge(name: string, text: string, settings: Settings): Finding[] {
-  const { entries, problems } = readSessionFile(text);
+  const { entries, problems, breakOff } = readSessionFile(text);
   const { session } = sessionOfEntries(entries);
   const { branch, ledger } = session;
   const { observe } = clocksOf(branch, ledger);
@@ -74,6 +75,10 @@ function judge(name: string, text: string, settings: Settings): Finding[] {
       `${countOf(problems.length, "line")} cannot be read, the first is line ${problems[0]?.line}`,
       advice,
     );
+  }
+  if (breakOff) {
+    const advice = "Pi sees nothing of it either; with that --leaf, view and recall do";
+    complain(breakOffWords(breakOff), advice);
   }
   if (ignored.malformed > 0) {
     const advice = "it was written by something else; what it covered is observed again";

@@ -23,8 +23,10 @@ export function createLineSplitter(): LineSplitter {
 
   return {
     take(bytes) {
-      append(decoder.write(bytes));
-      if (!rest.includes("\n")) return [];
+      const text = decoder.write(bytes);
+      append(text);
+      // Only what is new can end a line: a long one is not to be gone through again with each piece of it.
+      if (!text.includes("\n")) return [];
       const lines = rest.split("\n");
       rest = lines.pop() ?? "";
       return lines;

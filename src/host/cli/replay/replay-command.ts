@@ -189,7 +189,7 @@ function introduction(source: ReplaySource, patch: Partial<Settings>): string[] 
 }
 
 function put(io: Io, line: ReplayOutput): void {
-  io.line(JSON.stringify(line));
+  io.json(line);
 }
 
 const LANE_WORDS: Readonly<Record<string, LaneName>> = {
@@ -207,6 +207,7 @@ function laneOf(text: string): LaneName {
 }
 
 function numberOf(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError("It must be an event's number.");
+  if (!/^\d{1,15}$/.test(text))
+    throw new InvalidArgumentError("It must be an event's number, from 0 to 999999999999999.");
   return Number(text);
 }

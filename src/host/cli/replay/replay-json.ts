@@ -88,6 +88,16 @@ const SummaryLineSchema = z.object({
   firstBadLines: z.array(z.object({ line: z.int(), why: z.string() })),
   /** The last line broke off, which is normal. */
   truncatedLastLine: z.boolean(),
+  /** Of a session whose branch breaks off: where, and the branch that lies before it. */
+  breakOff: z
+    .object({
+      line: z.int(),
+      entryId: z.string().optional(),
+      parentId: z.string().optional(),
+      entriesBefore: z.int(),
+      leaf: z.string().optional(),
+    })
+    .optional(),
   missingEvents: z.int(),
   /** Where the results came from, when not all were recorded events */
   answers: z

@@ -1,6 +1,7 @@
 import { RecordingLineError } from "../../../machines/recording/recording-line.ts";
 import type { EntryLookup } from "../../../reducers/entries/entry.ts";
 import {
+  type BreakOff,
   readSessionFile,
   type SessionFile,
   SessionFileError,
@@ -19,6 +20,8 @@ export interface Reading {
   firstBadLines: { line: number; why: string }[];
   /** The last line broke off, as when its process was killed or the file is still being written. */
   truncatedLastLine: boolean;
+  /** Where the branch of a session breaks off; undefined for a whole one, and for a recording. */
+  breakOff?: BreakOff | undefined;
 }
 
 const BAD_LINES_KEPT = 20;
@@ -42,15 +45,30 @@ export function badLinesIn({ badLines, firstBadLines }: Reading): string {
   return `${countOf(badLines, "line")} could not be read: ${listed(all)}`;
 }
 
-/** The same with the file that they are in; undefined when all could be read. */
-export function badLineWords(file: string, reading: Reading): string | undefined {
-  return reading.badLines === 0 ? undefined : `${file}: ${badLinesIn(reading)}`;
+/** What of a file could not be read: lines, and for a session what lies before the place where its branch breaks off. */
+export function readingWords(file: string, reading: Reading): string[] {
+  return [
+    ...(reading.badLines === 0 ? [] : [`${file}: ${badLinesIn(reading)}`]),
+    ...(reading.breakOff ? [`${file}, ${breakOffWords(reading.breakOff)}`] : []),
+  ];
 }
 
-/** Names the lines of a file that could not be read on stderr. */
+/** Where a branch breaks off, how much lies before, and how to see it: `line 7: the branch breaks off at entry …`. */
+export function breakOffWords({ line, entryId, parentId, entriesBefore, leaf }: BreakOff): string {
+  const what =
+    entryId === undefined
+      ? "the last entry has no id, so that Pi opens the session at no entry"
+      : `the branch breaks off at entry ${entryId}: its parent ${parentId} cannot be read`;
+  const before =
+    leaf === undefined
+      ? "nothing before it can be read"
+      : `${countOf(entriesBefore, "entry lies", "entries lie")} before it; --leaf ${leaf} shows them`;
+  return `line ${line}: ${what}; ${before}`;
+}
+
+/** The same on stderr. */
 export function complainOfLines(io: Io, file: string, reading: Reading): void {
-  const words = badLineWords(file, reading);
-  if (words !== undefined) io.complain(words);
+  for (const words of readingWords(file, reading)) io.complain(words);
 }
 
 export interface SessionSource {
@@ -92,15 +110,18 @@ async function openSession(file: string, leaf: string | undefined): Promise<Sess
   );
 }
 
-/** A session file's branch, folded, with its entries by id. Lines that cannot be read are named on stderr. */
+/**
+ * A session file's branch, folded, with its entries by id. Lines that cannot be read, and the place where the branch breaks
+ * off, are named on stderr.
+ */
 export async function loadBranch(
   io: Io,
   file: string,
   leaf: string | undefined,
-): Promise<{ session: SessionState; lookup: EntryLookup }> {
-  const source = await openSession(file, leaf);
-  complainOfLines(io, source.file, source.reading);
-  return sessionOfEntries(source.session.entries);
+): Promise<{ session: SessionState; lookup: EntryLookup; breakOff: BreakOff | undefined }> {
+  const { file: name, session, reading } = await openSession(file, leaf);
+  complainOfLines(io, name, reading);
+  return { ...sessionOfEntries(session.entries), breakOff: session.breakOff };
 }
 
 /** Goes by the first line that is JSON; the rest may hold anything. */
@@ -140,7 +161,8 @@ async function textOf(batches: AsyncGenerator<LineBatch>): Promise<string> {
 function sessionSource(file: string, text: string, leaf: string | undefined): SessionSource {
   try {
     const session = readSessionFile(text, leaf === undefined ? {} : { leaf });
-    const reading = newReading(session.truncatedLastLine);
+    const { truncatedLastLine, breakOff } = session;
+    const reading = { ...newReading(truncatedLastLine), ...(breakOff && { breakOff }) };
     for (const { line } of session.problems) noteBadLine(reading, line, "it is not a JSON object");
     return { kind: "session", file, session, reading };
   } catch (error) {

@@ -3,7 +3,7 @@ import type { Settings } from "../../../reducers/settings.ts";
 import { type Io, UsageError } from "../../cli/io.ts";
 import { setWords } from "../../cli/options.ts";
 import { runReplay } from "../../cli/replay/replay-run.ts";
-import { badLineWords, openSource, type ReplaySource } from "../../cli/replay/replay-source.ts";
+import { openSource, type ReplaySource, readingWords } from "../../cli/replay/replay-source.ts";
 import { answerWords } from "../../cli/replay/replay-text.ts";
 import { createEventSource, type EventSource } from "./event-source.ts";
 import { openRecordingSource } from "./recording-source.ts";
@@ -48,11 +48,10 @@ async function replayedSource(io: Io, opened: ReplaySource, patch: Partial<Setti
       return true;
     },
   });
-  const badLines = badLineWords(basename(opened.file), reading);
   source.notes = [
     introduction(opened.kind, patch),
     ...(answers ? answerWords(answers, model) : []),
-    ...(badLines === undefined ? [] : [badLines]),
+    ...readingWords(basename(opened.file), reading),
   ];
   return source;
 }

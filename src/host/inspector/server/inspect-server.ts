@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
+import { harmlessText } from "../../../reducers/harmless-text.ts";
 import { messageOf } from "../../../reducers/message-of.ts";
 import { type EventSource, progress$ } from "../event-sources/event-source.ts";
 import { answerData } from "./data-answers.ts";
@@ -56,7 +57,7 @@ export async function startInspectServer({
       if (file) return send(response, file.type, file.body, file.policy);
       const answer = await answerData(source, url);
       if (answer === undefined) return refuse(response, NOT_FOUND);
-      send(response, "application/json; charset=utf-8", JSON.stringify(answer));
+      send(response, "application/json; charset=utf-8", forPage(answer));
     } catch (error) {
       response.writeHead(400, { "Content-Type": "text/plain; charset=utf-8" });
       response.end(messageOf(error));
@@ -105,10 +106,17 @@ type Feed = (source: EventSource, socket: WebSocket) => () => void;
 const FEEDS: Readonly<Record<string, Feed>> = {
   "/inspect": (source, socket) => source.streamMessages(writerOf(socket)),
   "/live": (source, socket) => {
-    const told = progress$(source).subscribe((progress) => socket.send(JSON.stringify(progress)));
+    const told = progress$(source).subscribe((progress) => socket.send(forPage(progress)));
     return () => told.unsubscribe();
   },
 };
+
+/** What the page shows, as JSON: its texts made harmless, whatever of a session is in them. */
+function forPage(answer: unknown): string {
+  return JSON.stringify(answer, (_key, value: unknown) =>
+    typeof value === "string" ? harmlessText(value) : value,
+  );
+}
 
 /** More than this waiting means that the receiver is slower than the source. */
 const FULL_BYTES = 1 << 20;

@@ -17,6 +17,7 @@ import { isUnderWay, type LanesSnapshot } from "../../../machines/lanes/lanes.ts
 import type { EngineState } from "../../../reducers/engine/engine-state.ts";
 import { LANES } from "../../../reducers/engine/lane-names.ts";
 import { whyPassive } from "../../../reducers/engine/session-host.ts";
+import { harmlessText } from "../../../reducers/harmless-text.ts";
 import { CLOCK_LABELS, LANE_LABELS, stateWords } from "../../../reducers/words.ts";
 
 /** The key of our text in Pi's footer. */
@@ -97,7 +98,7 @@ export function footer(ctx: ExtensionContext): Effect {
   };
 }
 
-/** The colours of the terminal's theme; RPC clients get plain text. */
+/** The colours of the terminal's theme, on text that was made harmless; RPC clients get plain text. */
 export function paintOf(ctx: ExtensionContext): Paint {
-  return ctx.mode === "tui" ? (tone, text) => ctx.ui.theme.fg(tone, text) : PLAIN;
+  return ctx.mode === "tui" ? (tone, text) => ctx.ui.theme.fg(tone, harmlessText(text)) : PLAIN;
 }

@@ -233,7 +233,43 @@ describe("the kind of a failure", () => {
 
 describe("the message of a failure", () => {
   it("strips a page of HTML to its words", () => {
-    expect(readableMessage(`502 ${HTML_PAGE}`)).toBe("502 Login portal 502 Bad gateway The server is busy.");
+    expect(readableMessage(`502 ${HTML_PAGE}`)).toBe("502 Login portal Bad gateway The server is busy.");
+  });
+
+  it.each([
+    [
+      "nginx",
+      "502 <html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n<hr><center>nginx/1.25</center>\r\n</body></html>",
+      "502 Bad Gateway nginx/1.25",
+    ],
+    [
+      "a page whose script has markup, braces and messages in it",
+      `<!DOCTYPE html><html><head><script>if (a < b) say("<h1>no</h1>", {"message":"not this"})</script><style>p > b { top: 0 }</style><title>api.example.com | 503: Service unavailable</title></head><body><noscript>Turn on scripts.</noscript><h1>Error 503</h1><!-- <p>hidden</p> --></body></html>`,
+      "api.example.com | 503: Service unavailable Turn on scripts. Error",
+    ],
+    ["a script that is cut off", "500 <html><body><p>Broken</p><script>var a = '<p>x", "500 Broken"],
+    ["a tag that is cut off", '500 <html><body><p>Broken</p><div class="a', "500 Broken"],
+    [
+      "character references, decoded once",
+      "<html><body><p>Can&#39;t reach &quot;A &amp; B&quot;&nbsp;&mdash; &#x1F600; &amp;lt;b&gt; &unknown; &#99999999;</p></body></html>",
+      `Can't reach "A & B" — 😀 &lt;b> &unknown; &#99999999;`,
+    ],
+    [
+      "words within a sentence that are set apart",
+      "<html><body>Please <a href='x'>sign <b>in</b></a> again.<br>Please sign in again!</body></html>",
+      "Please sign in again.",
+    ],
+    ["a page in JSON", '502 {"error":"<html><h1>502 Bad Gateway</h1></html>"}', "502: Bad Gateway"],
+  ])("shows a reader's words of %s", (_page, text, message) => {
+    expect(readableMessage(text)).toBe(message);
+  });
+
+  it("goes through a long page of any kind in no time that anybody would notice", () => {
+    for (const piece of ["<", "<!--", "<script>", "</script", "&#", "<p>502 ", "< p", "<svg <", "502 502 "]) {
+      const began = performance.now();
+      expect(readableMessage(`<html>${piece.repeat(20_000)}`).length).toBeLessThanOrEqual(200);
+      expect(performance.now() - began).toBeLessThan(2000);
+    }
   });
 
   it("takes the words out of a JSON body", () => {

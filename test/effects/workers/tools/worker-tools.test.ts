@@ -23,6 +23,8 @@ const SOURCES = new Map([
   ["bbbb2222", NOON + 3_600_000],
   // Entry ids may be all digits, which are numbers to JSON.
   ["12345678", NOON + 7_200_000],
+  // Its time could not be read.
+  ["timeless", 0],
 ]);
 
 function observations(known: readonly string[] = []): Collector<Observation> {
@@ -53,6 +55,20 @@ describe("observations", () => {
       },
     ]);
     expect(collector.accepted[0]?.timestamp).toBe("2026-01-15 12:00");
+  });
+
+  it("are dated by the cited entries whose time is known", () => {
+    const collector = observations();
+    collector.tool.accept({
+      observations: [
+        record({ sourceEntryIds: ["timeless", "bbbb2222"] }),
+        record({ content: "When?", sourceEntryIds: ["timeless"] }),
+      ],
+    });
+    expect(collector.accepted.map(({ timestamp }) => timestamp)).toEqual([
+      formatLocalMinute(NOON + 3_600_000),
+      formatLocalMinute(0),
+    ]);
   });
 
   it("are judged one by one, and each refusal says why", () => {
