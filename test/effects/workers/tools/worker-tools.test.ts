@@ -490,6 +490,6 @@ describe("whatever a model sends", () => {
       }),
       RUNS,
     );
-    expect(seen).toBeGreaterThan(50);
+    expect(seen).toBeGreaterThan(20);
   });
 });
