@@ -1,7 +1,13 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type ChatRequest, FAULTS, type Handler, type Reply } from "../../demo/model/scripted-model.ts";
+import {
+  type ChatRequest,
+  defaultObserver,
+  FAULTS,
+  type Handler,
+  type Reply,
+} from "../../demo/model/scripted-model.ts";
 import { memoryId } from "../../src/reducers/ledger/memory-id.ts";
 import { FOLDED } from "../../src/reducers/ledger/records.ts";
 import { agent, assistantMessage, expectNoErrors, status, warnings, writeSession } from "./faults-support.ts";
@@ -130,6 +136,23 @@ describe("a worker in a small window", { timeout: 90_000 }, () => {
         },
       );
     }
+  });
+
+  it("believes the window that a refusal names, and is refused no second time", async () => {
+    const observer = served(SMALL_WINDOW, defaultObserver);
+    const script = { agent: (_request: ChatRequest, nth: number) => ({ text: prose(4500, nth) }), observer };
+    await withPi({ memory: { ...NEVER, observeAfterTokens: 12_000 }, script }, async (host) => {
+      const asked = () => host.model.by("observer");
+      for (let bay = 0; asked().length === 0; bay++) await host.pi.prompt(`What is in bay ${bay}?`);
+      await lanesAtRest(host.pi);
+      expect(asked()).toHaveLength(1);
+      await host.pi.command("/om:run observer");
+      await lanesAtRest(host.pi);
+      expect(asked().length).toBeGreaterThan(3);
+      for (const { body } of asked().slice(1)) expect(tokensOf(body)).toBeLessThan(SMALL_WINDOW);
+      expect(warnings(host)).toEqual([expect.stringContaining("maximum context length is 8192 tokens")]);
+      expectNoErrors(host);
+    });
   });
 
   it("catches up with a session of a large window, and stops nobody", async () => {
