@@ -63,6 +63,8 @@ export interface FoldResult {
   /** Characters and estimated tokens of the summary */
   characters: number;
   tokens: number;
+  /** Source tokens that are neither observed nor kept */
+  unobserved: number;
 }
 
 export interface Evaluation {
@@ -176,6 +178,7 @@ function foldResult({ sourceTokens, fold }: FoldMade): FoldResult {
     reflections: details?.reflections.length ?? 0,
     characters: summary.length,
     tokens: estimateTextTokens(summary),
+    unobserved: fold?.unobserved ?? 0,
   };
 }
 

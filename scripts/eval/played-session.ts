@@ -7,6 +7,7 @@ import type { Api, Model } from "@earendil-works/pi-ai";
 import { CONFIG_DIR_NAME, type ExtensionAPI, type ExtensionContext } from "@earendil-works/pi-coding-agent";
 import memoryLanes from "../../src/host/pi/extension.ts";
 import { NAMESPACE } from "../../src/host/settings/settings.ts";
+import { positionOf, tokensAfter } from "../../src/reducers/branch.ts";
 import { type EntryLike, textOf } from "../../src/reducers/entries/entry.ts";
 import { proposedCut } from "../../src/reducers/ledger/proposed-cut.ts";
 import type { MemoryDetails } from "../../src/reducers/ledger/records.ts";
@@ -30,6 +31,8 @@ export interface AgentTool {
 export interface Fold {
   summary: string;
   details: MemoryDetails;
+  /** Source tokens before the cut that no observer has read */
+  unobserved: number;
 }
 
 /** A session that is lived through again: its entries come one after the other, and the extension does what it does. */
@@ -186,7 +189,7 @@ export function playedSession({ model, registry, settings, keepTokens }: PlayOpt
         },
         branchEntries: [...branch],
         ...{ reason: "manual", willRetry: false, signal: new AbortController().signal },
-      })) as { compaction: Fold & { firstKeptEntryId: string } } | undefined;
+      })) as { compaction: Omit<Fold, "unobserved"> & { firstKeptEntryId: string } } | undefined;
       if (!answer) return undefined;
       const compactionEntry = appendOwn({ type: "compaction", ...answer.compaction, fromHook: true });
       await hook("session_compact", {
@@ -195,7 +198,11 @@ export function playedSession({ model, registry, settings, keepTokens }: PlayOpt
         reason: "manual",
         willRetry: false,
       });
-      return answer.compaction;
+      const kept = tokensAfter(
+        session.branch,
+        positionOf(session.branch, answer.compaction.firstKeptEntryId) - 1,
+      );
+      return { ...answer.compaction, unobserved: Math.max(0, clocksOfSession(session).observe - kept) };
     },
     async close() {
       await hook("session_shutdown", { reason: "quit" });

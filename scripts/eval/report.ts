@@ -50,9 +50,10 @@ export function isComplete({ scores }: Evaluation): boolean {
 function foldWords({ sourceTokens, folded, ...fold }: FoldResult): string {
   const at = `Compaction after ${grouped(sourceTokens)} tokens`;
   if (!folded) return `${at}: nothing to cut, or no memory to fold`;
-  const { characters, tokens, fullFold, observations, reflections } = fold;
+  const { characters, tokens, fullFold, observations, reflections, unobserved } = fold;
+  const hole = unobserved > 0 ? `; ${grouped(unobserved)} source tokens neither observed nor kept` : "";
   const lines = `${countOf(observations, "observation")}, ${countOf(reflections, "reflection")}`;
-  return `${at}: summary of ${grouped(characters)} characters, about ${grouped(tokens)} tokens; ${lines}${fullFold ? " (full fold)" : ""}`;
+  return `${at}: summary of ${grouped(characters)} characters, about ${grouped(tokens)} tokens; ${lines}${fullFold ? " (full fold)" : ""}${hole}`;
 }
 
 function scoreCells({ points, of, critical, ofCritical, failed, calls, characters }: Score): string[] {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   type ChatRequest,
+  chunkBlocks,
   defaultObserver,
   defaultReflector,
   FAULTS,
@@ -75,6 +76,10 @@ function mark(request: ChatRequest) {
   };
 }
 
+function isAbout(bay: number, request: ChatRequest): boolean {
+  return chunkBlocks(request).some((block) => block.text.includes(opens(bay)));
+}
+
 let dir = "";
 let model: ScriptedModel;
 let env: NodeJS.ProcessEnv = {};
@@ -122,7 +127,9 @@ function evaluation(...args: string[]): Promise<Ended> {
   });
   return new Promise((resolve, reject) => {
     child.once("error", reject);
-    child.once("close", (code) => resolve({ ...ended, code }));
+    // How far it is tells only how slow this machine is.
+    const complaints = () => ended.err.replace(/^(played|asked) .*\n/gm, "");
+    child.once("close", (code) => resolve({ ...ended, err: complaints(), code }));
   });
 }
 
@@ -170,8 +177,8 @@ describe("npm run eval", () => {
     expect(code).toBe(1);
     const told = JSON.parse(out) as Evaluation;
     expect(told.folds).toMatchObject([
-      { folded: true, fullFold: true },
-      { folded: true, observations: expect.any(Number) },
+      { folded: true, fullFold: true, unobserved: 0 },
+      { folded: true, unobserved: 0 },
     ]);
     const last = told.folds.at(-1);
     expect(last?.characters).toBe(told.summary.length);
@@ -235,6 +242,31 @@ describe("npm run eval", () => {
     expect(out).toMatch(/summary and recall │ 4 of 4 +│ 1 of 1 +│ 0 +│ 2 /);
     expect(out).toMatch(/grading +│ 4 +│/);
     expect(out).toContain("Not right, summary alone:\n  keeper: 0, it does not");
+  });
+
+  it("tells what the workers' provider said, and asks nothing where there is no memory to ask of", async () => {
+    model.use({ observer: () => FAULTS.unauthorised() });
+    const { err, code } = await evaluation("session.jsonl", "questions.json", ...PLAYED);
+    model.use({ observer: counting(defaultObserver) });
+    expect(code).toBe(2);
+    expect(err).toMatch(/no memory to fold; .* The extension warned: .*Incorrect API key/);
+  });
+
+  it("goes on when a worker fails on the way, and says what is missing", async () => {
+    model.use({
+      observer: (request) => (isAbout(5, request) ? FAULTS.unauthorised() : defaultObserver(request)),
+    });
+    const { out, code } = await evaluation("session.jsonl", "questions.json", ...PLAYED, "--json");
+    model.use({ observer: counting(defaultObserver) });
+    expect(code).toBe(1);
+    const { folds, warnings, questions } = JSON.parse(out) as Evaluation;
+    expect(warnings).toEqual([expect.stringContaining("Incorrect API key")]);
+    expect(folds[0]?.unobserved).toBeGreaterThan(1000);
+    expect(questions.find(({ id }) => id === "opens")?.answers.summary.mark).toBe(1);
+    expect(questions.find(({ id }) => id === "later")?.answers.summary).toMatchObject({
+      text: "not known",
+      mark: 0,
+    });
   });
 
   it.each([
