@@ -39,7 +39,7 @@ export const workerRuns: Effect = (steps$, session) => {
 };
 
 function finished({ runId, worker }: StartRun, result: JobResult, durationMs: number): Unstamped {
-  const { entry: _, asked: __, failure, ...facts } = result;
+  const { entries: _, asked: __, failure, ...facts } = result;
   const why = failure && { failure: { kind: failure.kind, message: failure.message } };
   return { type: "run.finished", runId, worker, durationMs, ...facts, ...why };
 }
@@ -100,11 +100,12 @@ function appended(session: LiveSession, result: JobResult, read: SessionState): 
   try {
     session.sync();
     const now = session.state().session;
+    const { entries = [] } = result;
     const isStale =
       positionOf(now.branch, result.coversUpToId) === NOWHERE ||
-      (result.entry && !holdsOn(now, result.entry, read));
-    if (isStale || (result.entry && session.isExtendedElsewhere())) return stale(result);
-    if (result.entry) session.append(result.entry.customType, result.entry.data);
+      entries.some((entry) => !holdsOn(now, entry, read));
+    if (isStale || (entries.length > 0 && session.isExtendedElsewhere())) return stale(result);
+    if (entries.length > 0) session.append(entries);
     return result;
   } catch (error) {
     return { ...result, ...failedResult(error), usage: result.usage, requests: result.requests };
@@ -126,6 +127,7 @@ function holdsOn({ branch, ledger }: SessionState, { data }: LedgerEntry, read: 
   if ("observations" in data) {
     return observe === before && !standsAnew(branch, read.branch, before, data.coversUpToId);
   }
+  if ("reflectionIds" in data) return data.reflectionIds.every((id) => ledger.reflections.has(id));
   const ids =
     "reflections" in data
       ? data.reflections.flatMap(({ supportingObservationIds }) => supportingObservationIds)
