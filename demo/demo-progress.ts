@@ -52,7 +52,11 @@ function ledgerLine(entry: Fields): string | undefined {
     case "om.reflections.recorded":
       return event("magenta", "◆", `reflector ran: ${many(data.reflections, "reflection")}`);
     case "om.observations.dropped":
-      return event("yellow", "○", `dropper ran: ${many(data.observationIds, "observation")} dropped`);
+      return data.reason === "superseded"
+        ? event("yellow", "○", `${many(data.observationIds, "observation")} superseded`)
+        : event("yellow", "○", `dropper ran: ${many(data.observationIds, "observation")} dropped`);
+    case "om.reflections.dropped":
+      return event("yellow", "○", `${many(data.reflectionIds, "reflection")} replaced`);
     default:
       return undefined;
   }

@@ -22,12 +22,12 @@ export type { FoldRoomSettings } from "./reducers/ledger/fold-room.ts";
 export { memoryId } from "./reducers/ledger/memory-id.ts";
 export { type Drift, diffProjections } from "./reducers/ledger/projections.ts";
 export {
-  type ObservationStatus,
   type Recalled,
   type RecalledObservation,
   type RecalledReflection,
   type RecalledSource,
   type RecallPage,
+  type RecordStatus,
   renderRecall,
 } from "./reducers/ledger/recall.ts";
 export type {

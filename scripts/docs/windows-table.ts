@@ -13,6 +13,7 @@ const WINDOWS = [4096, 8192, 16_384, 32_768, 131_072, 200_000, 1_000_000, 0];
 /** What each worker is asked for in windows of these sizes, and what a full summary takes, at default settings. */
 export function windowsTable(): string {
   const none = () => false;
+  const memory = { statusOf: () => "unknown" as const, isShown: none };
   const rows = WINDOWS.map((contextWindow) => {
     const model = { id: "a model", contextWindow, maxTokens: 64_000 } as Model<Api>;
     const access = {
@@ -28,11 +29,11 @@ export function windowsTable(): string {
     ) => orNone(() => grouped(roomFor(access, { systemPrompt, tool }, limits).userPrompt));
     const chunk = () =>
       Math.min(largestChunk(access, limits), observerChunkBudget(DEFAULT_SETTINGS, contextWindow));
-    const request = { systemPrompt: REFLECTOR_SYSTEM_PROMPT, tool: collectReflections(none, none).tool };
+    const request = { systemPrompt: REFLECTOR_SYSTEM_PROMPT, tool: collectReflections(none, memory).tool };
     return [
       contextWindow === 0 ? "unknown" : grouped(contextWindow),
       orNone(() => grouped(chunk())),
-      reads(REFLECTOR_SYSTEM_PROMPT, collectReflections(none, none)),
+      reads(REFLECTOR_SYSTEM_PROMPT, collectReflections(none, memory)),
       reads(DROPPER_SYSTEM_PROMPT, collectDrops(none, 1)),
       orNone(() => grouped(roomFor(access, request, limits).limits.maxTokens)),
       grouped(fullSummary(contextWindow)),

@@ -7,6 +7,7 @@ import type { EntryFact } from "../../src/reducers/entries/entry-fact.ts";
 import { planFold } from "../../src/reducers/ledger/compaction-plan.ts";
 import {
   CUT_EVERYTHING,
+  orderedObservations,
   resolveSelection,
   type Selection,
   selectedObservations,
@@ -128,6 +129,28 @@ describe("folding", () => {
   });
 });
 
+describe("the order of a projection", () => {
+  it("is that of what its observations rest on, then that of recording", () => {
+    fc.assert(
+      fc.property(randomBranch, (entries) => {
+        const facts = factsOf(entries);
+        const { ledger } = sessionOf(facts);
+        const ordered = orderedObservations(selectFull(ledger));
+        const recorded = [...ledger.observations.keys()];
+        const places = ordered.map(({ id, entry, watermark }) => {
+          const { ledger } = facts[entry] ?? {};
+          const record = ledger?.type === "observations" ? ledger.records.find((one) => one.id === id) : null;
+          const cited = record?.sources.map((source) => facts.findIndex((fact) => fact.id === source)) ?? [];
+          const before = cited.filter((at) => at >= 0 && at < entry);
+          return [before.length > 0 ? Math.max(...before) : watermark, recorded.indexOf(id)] as const;
+        });
+        expect(places).toEqual(places.toSorted(([a, m], [b, n]) => a - b || m - n));
+      }),
+      RUNS,
+    );
+  });
+});
+
 describe("a summary", () => {
   it("is the same every time, and each of its lines' ids resolves", () => {
     fc.assert(
@@ -172,7 +195,10 @@ describe("a summary", () => {
         const selection = selectFull(session.ledger);
         const resolved = resolveSelection(selection, session.branch, lookup);
         const observations = resolved.observations.map(({ id, tokenCount }) => ({ id, tokens: tokenCount }));
-        expect(ids({ ...resolved, observations })).toEqual(idsSelected(selection));
+        const selected = idsSelected(selection);
+        const inOrder = orderedObservations(selection).map(({ id }) => id);
+        expect(ids({ ...resolved, observations })).toEqual({ ...selected, observations: inOrder });
+        expect(inOrder.toSorted()).toEqual(selected.observations.toSorted());
       }),
       RUNS,
     );
@@ -243,11 +269,11 @@ function naiveProjection(facts: EntryFact[]) {
     return fact.ledger && watermark >= 0 ? [{ at, watermark, ledger: fact.ledger }] : [];
   });
   return (cut: number, foldedThrough: number) => {
-    const dropped = new Set(
-      valid.flatMap(({ watermark, ledger }) =>
-        ledger.type === "drops" && watermark <= foldedThrough ? ledger.observationIds : [],
-      ),
+    const drops = valid.flatMap(({ watermark, ledger }) =>
+      ledger.type === "drops" && watermark <= foldedThrough ? [ledger] : [],
     );
+    const dropped = new Set(drops.flatMap(({ observationIds }) => observationIds));
+    const droppedReflections = new Set(drops.flatMap(({ reflectionIds = [] }) => reflectionIds));
     const seen = new Set<string>();
     const observations = valid.flatMap(({ at, watermark, ledger }) => {
       if (ledger.type !== "observations") return [];
@@ -264,7 +290,7 @@ function naiveProjection(facts: EntryFact[]) {
       return ledger.records.filter((record) => {
         if (seenReflections.has(record.id)) return false;
         seenReflections.add(record.id);
-        return watermark <= foldedThrough;
+        return watermark <= foldedThrough && !droppedReflections.has(record.id);
       });
     });
     return ids({ observations, reflections });

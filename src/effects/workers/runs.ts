@@ -40,7 +40,7 @@ export const workerRuns: Effect = (steps$, session) => {
 };
 
 function finished({ runId, worker }: StartRun, result: JobResult, durationMs: number): Unstamped {
-  const { entry: _, asked: __, failure, ...facts } = result;
+  const { entries: _, asked: __, failure, ...facts } = result;
   const why = failure && { failure: { kind: failure.kind, message: failure.message } };
   return { type: "run.finished", runId, worker, durationMs, ...facts, ...why };
 }
@@ -98,7 +98,7 @@ function whileOpen(session: LiveSession, access: ModelAccess): ModelAccess {
  * else has written to the file.
  */
 function appended(session: LiveSession, worker: Worker, result: JobResult, read: SessionState): JobResult {
-  const { coversUpToId, entry } = result;
+  const { coversUpToId, entries = [] } = result;
   if (coversUpToId === null || result.outcome === "failed") return result;
   if (!session.isOpen()) return stale(result);
   try {
@@ -106,9 +106,9 @@ function appended(session: LiveSession, worker: Worker, result: JobResult, read:
     const now = session.state().session;
     const isStale =
       positionOf(now.branch, coversUpToId) === NOWHERE ||
-      !(worker === "observer" ? holdsOn(now, coversUpToId, read) : restsOn(now, entry, read));
-    if (isStale || (entry && session.isExtendedElsewhere())) return stale(result);
-    if (entry) session.append(entry.customType, entry.data);
+      !(worker === "observer" ? holdsOn(now, coversUpToId, read) : restsOn(now, entries, read));
+    if (isStale || (entries.length > 0 && session.isExtendedElsewhere())) return stale(result);
+    if (entries.length > 0) session.append(entries);
     return result;
   } catch (error) {
     return { ...result, ...failedResult(error), usage: result.usage, requests: result.requests };
@@ -128,11 +128,15 @@ function holdsOn({ branch, ledger }: SessionState, coversUpToId: string, read: S
   return ledger.watermarks.observe === before && !standsAnew(branch, read.branch, before, coversUpToId);
 }
 
-/** Whether a branch has the observations that reflections or drops were made from. */
-function restsOn({ ledger }: SessionState, entry: LedgerEntry | undefined, read: SessionState): boolean {
-  if (ledger.watermarks.observe < read.ledger.watermarks.observe) return false;
-  if (!entry || "observations" in entry.data) return true;
-  const { data } = entry;
+/** Whether a branch has the records that reflections or drops were made from. */
+function restsOn(now: SessionState, entries: readonly LedgerEntry[], read: SessionState): boolean {
+  const isBehind = now.ledger.watermarks.observe < read.ledger.watermarks.observe;
+  return !isBehind && entries.every((entry) => hasRecordsOf(now, entry));
+}
+
+function hasRecordsOf({ ledger }: SessionState, { data }: LedgerEntry): boolean {
+  if ("observations" in data) return true;
+  if ("reflectionIds" in data) return data.reflectionIds.every((id) => ledger.reflections.has(id));
   const ids =
     "reflections" in data
       ? data.reflections.flatMap(({ supportingObservationIds }) => supportingObservationIds)

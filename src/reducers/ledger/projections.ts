@@ -1,7 +1,7 @@
 import { type Branch, idAt, NOWHERE } from "../branch.ts";
 import type { EntryLookup } from "../entries/entry.ts";
 import type { Settings } from "../settings.ts";
-import type { Ledger, ObservationRecord, ReflectionRecord } from "./ledger.ts";
+import type { Dropped, Ledger, ObservationRecord, ReflectionRecord } from "./ledger.ts";
 import { type EntryAt, entriesOf, readFolded, readRecords } from "./record-text.ts";
 import type { Observation, Projection, Reflection } from "./records.ts";
 
@@ -17,7 +17,7 @@ export interface Selection {
 /** The position of a cut that keeps nothing. */
 export const CUT_EVERYTHING = Number.POSITIVE_INFINITY;
 
-/** Full memory: every active observation and every reflection of the branch. */
+/** Full memory: every active observation and reflection of the branch. */
 export function selectFull(ledger: Ledger): Selection {
   return { ledger, cut: CUT_EVERYTHING, foldedThrough: CUT_EVERYTHING };
 }
@@ -83,17 +83,28 @@ export function* selectedObservations(selection: Selection): Generator<Observati
   }
 }
 
+/** The same in the order of what they rest on: the latest source of each, then the order of recording. */
+export function orderedObservations(selection: Selection): ObservationRecord[] {
+  const records = [...selectedObservations(selection)];
+  // Batches follow each other, so next to nothing is out of order: such a list is sorted in about one walk over it.
+  return records.sort((a, b) => a.lastSource - b.lastSource);
+}
+
+/** In the order of recording. */
 export function selectedReflections(selection: Selection): ReflectionRecord[] {
   return [...selection.ledger.reflections.values()].filter((record) => showsReflection(selection, record));
 }
 
 function showsObservation({ cut, foldedThrough }: Selection, record: ObservationRecord): boolean {
-  const isDropped = record.droppedAt !== undefined && record.droppedAt <= foldedThrough;
-  return !isDropped && liesBefore(record, cut);
+  return !isDroppedThrough(record, foldedThrough) && liesBefore(record, cut);
 }
 
-function showsReflection({ foldedThrough }: Selection, { watermark }: ReflectionRecord): boolean {
-  return watermark <= foldedThrough;
+function showsReflection({ foldedThrough }: Selection, record: ReflectionRecord): boolean {
+  return record.watermark <= foldedThrough && !isDroppedThrough(record, foldedThrough);
+}
+
+function isDroppedThrough({ droppedAt }: Dropped, position: number): boolean {
+  return droppedAt !== undefined && droppedAt <= position;
 }
 
 /** Whether a selection holds any record at all. */
@@ -101,7 +112,7 @@ export function isEmptySelection(selection: Selection): boolean {
   return selectedObservations(selection).next().done === true && selectedReflections(selection).length === 0;
 }
 
-/** Reads the selected records' text; a record whose entry is gone is left out. */
+/** Reads the selected records' text, observations in the order of what they rest on; a record whose entry is gone is left out. */
 export function resolveSelection(selection: Selection, branch: Branch, lookup: EntryLookup): Projection {
   return selectedProjection(selection, entriesOf(branch, lookup));
 }
@@ -109,7 +120,7 @@ export function resolveSelection(selection: Selection, branch: Branch, lookup: E
 /** The same, from entries by position. */
 export function selectedProjection(selection: Selection, entryAt: EntryAt): Projection {
   return {
-    observations: readRecords<Observation>([...selectedObservations(selection)], "observations", entryAt),
+    observations: readRecords<Observation>(orderedObservations(selection), "observations", entryAt),
     reflections: readRecords<Reflection>(selectedReflections(selection), "reflections", entryAt),
   };
 }

@@ -4,8 +4,7 @@ import { type ContextEdit, contextEditOf, renderSource } from "../entries/source
 import { estimateTextTokens } from "../entries/tokens.ts";
 import type { SessionState } from "../session.ts";
 import { countOf } from "../words.ts";
-import type { UnshownRecord } from "./ledger.ts";
-import { isActive } from "./pool.ts";
+import { type Ledger, memoryStatus, type UnshownRecord } from "./ledger.ts";
 import { entriesOf, readRecords } from "./record-text.ts";
 import type { Observation, Reflection } from "./records.ts";
 import { renderObservation, renderReflection } from "./summary.ts";
@@ -22,18 +21,23 @@ export type RecalledSource =
   | { entryId: string; status: "missing" | "not-a-source" };
 
 /** `dangling`: recorded for a range that is not on this branch, so no projection shows it. */
-export type ObservationStatus = "active" | "dropped" | "dangling";
+export type RecordStatus = "active" | "dropped" | "dangling";
 
 export interface RecalledObservation {
   /** The record that memory shows: the first of its id */
   observation: Observation;
-  status: ObservationStatus;
+  status: RecordStatus;
+  /** What superseded it, what superseded that in its turn, and so on: ids, the last one the newest. Empty for most. */
+  replacedBy: string[];
   /** Those of every record of this id, each once */
   sources: RecalledSource[];
 }
 
 export interface RecalledReflection {
   reflection: Reflection;
+  status: RecordStatus;
+  /** What replaced it, likewise */
+  replacedBy: string[];
   /** What every record of this id rests on, each once */
   supporting: RecalledObservation[];
   /** Cited observation ids that this branch does not have. */
@@ -101,11 +105,10 @@ function recallObservation(
   const records = recordsOf<Observation>(session, lookup, "observation", id);
   const [observation] = records;
   if (!observation) return undefined;
-  const status = ledger.observations.has(id) ? (isActive(ledger, id) ? "active" : "dropped") : "dangling";
   const sources = new Set(records.flatMap(({ sourceEntryIds }) => sourceEntryIds));
   return {
     observation,
-    status,
+    ...fateOf(ledger, "observations", id),
     sources: [...sources].map((entryId) => recallSource(branch, lookup, entryId)),
   };
 }
@@ -125,7 +128,26 @@ function recallReflection(
     if (observation) supporting.push(observation);
     else missingObservationIds.push(observationId);
   }
-  return { reflection, supporting, missingObservationIds };
+  return { reflection, ...fateOf(session.ledger, "reflections", id), supporting, missingObservationIds };
+}
+
+function fateOf(
+  ledger: Ledger,
+  kind: "observations" | "reflections",
+  id: string,
+): { status: RecordStatus; replacedBy: string[] } {
+  const records = ledger[kind];
+  if (!records.has(id)) return { status: "dangling", replacedBy: [] };
+  // What others have written may go round in a circle.
+  const replacedBy = new Set<string>();
+  for (let next = records.get(id)?.replacedBy; next !== undefined && next !== id && !replacedBy.has(next); ) {
+    replacedBy.add(next);
+    next = records.get(next)?.replacedBy;
+  }
+  return {
+    status: memoryStatus(ledger, kind, id) === "active" ? "active" : "dropped",
+    replacedBy: [...replacedBy],
+  };
 }
 
 /** Every record of an id on the branch: first the one that projections show, if there is one. */
@@ -177,19 +199,31 @@ function describe({ id, observation, reflection }: Recalled): string {
   return parts.join("\n\n");
 }
 
-const STATUS_WORDS: Record<ObservationStatus, string> = {
+const STATUS_WORDS: Record<RecordStatus, string> = {
   active: "active",
   dropped: "dropped from active memory",
   dangling: "not part of this branch's memory: the range it covers is on another branch",
 };
 
-function describeObservation({ observation, status, sources }: RecalledObservation): string {
-  const head = `Observation (${STATUS_WORDS[status]})\n${renderObservation(observation)}`;
+/** `superseded by [id], which was superseded by [id]` */
+function fateWords(
+  { status, replacedBy }: Pick<RecalledObservation, "status" | "replacedBy">,
+  verb: string,
+): string {
+  if (status !== "dropped" || replacedBy.length === 0) return STATUS_WORDS[status];
+  return replacedBy.map((id) => `${verb} by [${id}]`).join(", which was ");
+}
+
+function describeObservation(recalled: RecalledObservation): string {
+  const { observation, sources } = recalled;
+  const head = `Observation (${fateWords(recalled, "superseded")})\n${renderObservation(observation)}`;
   return [head, ...sources.map(describeSource)].join("\n\n");
 }
 
-function describeReflection({ reflection, supporting, missingObservationIds }: RecalledReflection): string {
-  const parts = [`Reflection\n${renderReflection(reflection)}`];
+function describeReflection(recalled: RecalledReflection): string {
+  const { reflection, status, supporting, missingObservationIds } = recalled;
+  const fate = status === "active" ? "" : ` (${fateWords(recalled, "replaced")})`;
+  const parts = [`Reflection${fate}\n${renderReflection(reflection)}`];
   if (supporting.length === 0) parts.push("None of its supporting observations is on this branch.");
   else parts.push(`It rests on ${countOf(supporting.length, "observation")}:`);
   parts.push(...supporting.map(describeObservation));
