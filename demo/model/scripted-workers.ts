@@ -111,5 +111,5 @@ function excerpt(text: string, limit = 160): string {
 }
 
 function calling(name: string, args: Record<string, unknown>): Answer {
-  return { toolCalls: [{ name, arguments: args }] };
+  return { toolCalls: [{ name, arguments: { ...args, done: true } }] };
 }

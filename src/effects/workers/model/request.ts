@@ -18,6 +18,8 @@ export interface ModelAccess {
 export interface ToolAnswer {
   text: string;
   isError: boolean;
+  /** The model said with this call that it has nothing more to say; what was refused is asked for again all the same. */
+  isLast?: boolean;
 }
 
 /** A tool that a worker may call. `accept` judges the arguments and answers in words for the model. */

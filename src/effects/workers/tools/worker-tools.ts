@@ -50,7 +50,7 @@ export function collectObservations(
     list: "observations",
     description: "Record observations about the source entries. Call it as often as needed; stop when done.",
     item: ObservationArgs,
-    done: "recorded",
+    accepted: "recorded",
     idOf: ({ id }) => id,
     judge(args, accepted) {
       const line = checkedContent(args.content);
@@ -84,7 +84,7 @@ export function collectReflections(
     list: "reflections",
     description: "Record durable reflections. Call it only for what deserves it; stop when done.",
     item: ReflectionArgs,
-    done: "recorded",
+    accepted: "recorded",
     idOf: ({ id }) => id,
     judge(args, accepted) {
       const line = checkedContent(args.content);
@@ -116,7 +116,7 @@ export function collectDrops(
     list: "observationIds",
     description: `Drop observations from active memory, at most ${maximum} in all. Dropping none is fine.`,
     item: z.string(),
-    done: "dropped",
+    accepted: "dropped",
     idOf: (id) => id,
     split: splitIds,
     judge(given, accepted) {

@@ -43,7 +43,7 @@ describe("observations", () => {
         record({ content: "  User\n likes\ttabs. ", sourceEntryIds: ["bbbb2222", "aaaa1111", "bbbb2222"] }),
       ],
     });
-    expect(answer).toEqual({ text: "observations[0]: recorded", isError: false });
+    expect(answer).toMatchObject({ text: "observations[0]: recorded", isError: false });
     expect(collector.accepted).toEqual([
       {
         id: memoryId("User likes tabs."),
@@ -159,7 +159,7 @@ describe("observations", () => {
     ],
   ])("are understood %s", (_name, args) => {
     const collector = observations();
-    expect(collector.tool.accept(args)).toEqual({ text: "observations[0]: recorded", isError: false });
+    expect(collector.tool.accept(args)).toMatchObject({ text: "observations[0]: recorded", isError: false });
     expect(collector.accepted).toMatchObject([{ relevance: "high", sourceEntryIds: ["aaaa1111"] }]);
   });
 
@@ -189,6 +189,35 @@ describe("observations", () => {
     const collector = observations();
     expect(collector.tool.accept({ observations: [] }).isError).toBe(false);
     expect(collector.refusals).toEqual([]);
+  });
+
+  it.each<[name: string, args: unknown, isLast: boolean]>([
+    ["true", { observations: [record()], done: true }, true],
+    ["true in text", { observations: [record()], done: " True " }, true],
+    ["true in JSON text", JSON.stringify({ observations: [record()], done: true }), true],
+    ["true beside a bare record", record({ done: true }), true],
+    ["true, and what is known already", { observations: [record(), record()], done: true }, true],
+    ["true, and an empty list", { observations: [], done: true }, true],
+    ["true, and nothing else", { done: true }, true],
+    ["true, and no list", { observations: null, done: "true" }, true],
+    ["false", { observations: [record()], done: false }, false],
+    ["false in text", { observations: [record()], done: "false" }, false],
+    ["missing", { observations: [record()] }, false],
+    ["missing in a bare list", [record()], false],
+    ["no answer to the question", { observations: [record()], done: { yes: 1 } }, false],
+  ])("are the last when done is %s: no refusal", (_name, args, isLast) => {
+    const collector = observations();
+    const { isError, isLast: said = false } = collector.tool.accept(args);
+    expect([isError, said]).toEqual([false, isLast]);
+    expect(collector.refusals).toEqual([]);
+  });
+
+  it.each<[name: string, args: unknown]>([
+    ["a record was refused", { observations: [record(), record({ sourceEntryIds: ["nope"] })], done: true }],
+    ["the list has another name", { records: [record()], done: true }],
+  ])("are not the last, done or not, when %s", (_name, args) => {
+    expect(observations().tool.accept(args)).toMatchObject({ isError: true });
+    expect(observations().tool.accept(args).isLast ?? false).toBe(false);
   });
 
   it("never quote the model in the reasons that are logged", () => {
@@ -321,10 +350,12 @@ describe("the schemas for the model", () => {
       "drop_observations",
     ]);
     const text = { type: "string" };
+    const yesOrNo = { type: "boolean" };
     expect(tools.map(({ parameters }) => parameters)).toMatchObject([
       {
-        required: ["observations"],
+        required: ["observations", "done"],
         properties: {
+          done: yesOrNo,
           observations: {
             type: "array",
             items: {
@@ -340,8 +371,9 @@ describe("the schemas for the model", () => {
         },
       },
       {
-        required: ["reflections"],
+        required: ["reflections", "done"],
         properties: {
+          done: yesOrNo,
           reflections: {
             items: {
               required: ["content", "supportingObservationIds"],
@@ -350,7 +382,10 @@ describe("the schemas for the model", () => {
           },
         },
       },
-      { required: ["observationIds"], properties: { observationIds: { type: "array", items: text } } },
+      {
+        required: ["observationIds", "done"],
+        properties: { done: yesOrNo, observationIds: { type: "array", items: text } },
+      },
     ]);
     expect(tools[2]?.description).toContain("at most 7");
   });
