@@ -95,6 +95,33 @@ describe("a request, whatever the memory, the window and the settings", () => {
     );
   });
 
+  it.each(["observer", "reflector"] as const)(
+    "of the %s repeats the one before it from its start until what is new",
+    async (worker) => {
+      const grown = fc.record({
+        observations: fc.integer({ min: 1, max: 100 }),
+        more: fc.integer({ min: 1, max: 100 }),
+        reflections: fc.nat(20),
+      });
+      await fc.assert(
+        fc.asyncProperty(grown, async ({ observations, more, reflections }) => {
+          const memory = { length: 80, message: 400, reflections };
+          const model = { contextWindow: 200_000 };
+          const [before] = await requestsOf(worker, { ...memory, observations }, model, {});
+          const later = { ...memory, observations: observations + more, reflections: reflections + 1 };
+          const [after] = await requestsOf(worker, later, model, {});
+          expect(after?.context.systemPrompt).toBe(before?.context.systemPrompt);
+          expect(after?.context.tools).toEqual(before?.context.tools);
+          const text = promptOf(before);
+          const end = text.indexOf("\n\n##", text.indexOf("[") + 1);
+          expect(end).toBeGreaterThan(0);
+          expect(promptOf(after).slice(0, end)).toBe(text.slice(0, end));
+        }),
+        RUNS,
+      );
+    },
+  );
+
   it.each(["reflector", "dropper"] as const)(
     "of the %s shows every active observation, once",
     async (worker) => {

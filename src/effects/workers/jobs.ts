@@ -79,7 +79,7 @@ const observe: Job = (session, command, access) => {
       priorObservations: prior.observations,
       priorReflections: prior.reflections,
       priorShare: 1 / 2 ** command.failures,
-      now: session.now(),
+      largestChunk: whole,
     },
     access,
     limits,
@@ -116,7 +116,6 @@ const drop: Job = (session, _command, access) => {
     maximum,
     poolTokens: memory.ledger.activeTokens,
     targetTokens: poolTarget(settings),
-    now: session.now(),
   };
   return runDropper(pool, access, limitsFor(session, access)).pipe(
     map((result) =>

@@ -278,34 +278,15 @@ describe("drops", () => {
   const ids = Array.from({ length: 5 }, (_, n) => memoryId(`observation ${n}`));
   const shown = (id: string) => ids.includes(id);
 
-  it("are at most as many as allowed, over all calls", () => {
-    const collector = collectDrops(shown, 3);
-    expect(collector.tool.accept({ observationIds: ids.slice(0, 2) }).isError).toBe(false);
-    const { text, isError } = collector.tool.accept({ observationIds: ids.slice(2) });
-    expect(isError).toBe(true);
-    expect(text.split("\n").slice(0, 3)).toEqual([
-      "observationIds[0]: dropped",
-      "observationIds[1]: refused, limit reached, 3 are dropped already",
-      "observationIds[2]: refused, limit reached, 3 are dropped already",
-    ]);
-    expect(collector.accepted).toEqual(ids.slice(0, 3));
-  });
-
   it("are of active observations that were shown, once each", () => {
-    const collector = collectDrops(shown, 10);
+    const collector = collectDrops(shown);
     const { text } = collector.tool.accept({ observationIds: [ids[0], ids[0], "ffffffffffff", 7] });
     expect(text.split("\n").slice(0, 4)).toEqual([
-      "observationIds[0]: dropped",
-      `observationIds[1]: already dropped (${ids[0]}), nothing to do`,
+      "observationIds[0]: proposed",
+      `observationIds[1]: already proposed (${ids[0]}), nothing to do`,
       "observationIds[2]: refused, not an active observation shown here: ffffffffffff",
       expect.stringMatching(/^observationIds\[3\]: refused, malformed record/),
     ]);
-  });
-
-  it("say already dropped rather than limit reached for one that is", () => {
-    const collector = collectDrops(shown, 1);
-    collector.tool.accept({ observationIds: [ids[0]] });
-    expect(collector.tool.accept({ observationIds: [ids[0]] })).toMatchObject({ isError: false });
   });
 
   it.each<[name: string, given: unknown]>([
@@ -314,7 +295,7 @@ describe("drops", () => {
     ["ids with commas", `${ids[0]}, ${ids[1]}`],
     ["JSON text", JSON.stringify(ids.slice(0, 2))],
   ])("are understood as %s", (_name, given) => {
-    const collector = collectDrops(shown, 10);
+    const collector = collectDrops(shown);
     expect(collector.tool.accept({ observationIds: given }).isError).toBe(false);
     expect(collector.accepted[0]).toBe(ids[0]);
   });
@@ -327,7 +308,7 @@ describe("the schemas for the model", () => {
       () => true,
       () => false,
     ),
-    collectDrops(() => true, 7),
+    collectDrops(() => true),
   ].map(({ tool }) => tool);
 
   it("have only what every server's grammar knows", () => {
@@ -387,7 +368,6 @@ describe("the schemas for the model", () => {
         properties: { done: yesOrNo, observationIds: { type: "array", items: text } },
       },
     ]);
-    expect(tools[2]?.description).toContain("at most 7");
   });
 });
 
@@ -507,17 +487,16 @@ describe("whatever a model sends", () => {
     expect(seen).toBeGreaterThan(20);
   });
 
-  it("no drop is of what was not shown, and never are there too many", () => {
+  it("no drop is of what was not shown", () => {
     let seen = 0;
     fc.assert(
-      fc.property(calls, fc.nat(3), (sent, maximum) => {
+      fc.property(calls, (sent) => {
         const accepted = send(
-          collectDrops((one) => SHOWN.includes(one), maximum),
+          collectDrops((one) => SHOWN.includes(one)),
           sent,
         );
         seen += accepted.length;
         expectUnique(accepted);
-        expect(accepted.length).toBeLessThanOrEqual(maximum);
         for (const one of accepted) {
           expect(SHOWN).toContain(one);
           expect(MemoryIdSchema.safeParse(one).success).toBe(true);
