@@ -68,7 +68,8 @@ describe("a request, whatever the memory, the window and the settings", () => {
           expect(requests.length).toBeGreaterThan(0);
           for (const { context, options } of requests) {
             // Pi's providers keep 4096 tokens free, and take them from the output.
-            expect(tokensOf(context) + (options.maxTokens ?? 0)).toBeLessThanOrEqual(contextWindow - 4096);
+            const output = (options.maxTokens ?? 0) + (options.thinkingBudgets?.low ?? 0);
+            expect(tokensOf(context) + output).toBeLessThanOrEqual(contextWindow - 4096);
             expect(options.maxTokens).toBeGreaterThanOrEqual(512);
           }
         },
@@ -176,7 +177,7 @@ async function requestsOf(
 ): Promise<Request[]> {
   const requests: Request[] = [];
   const access: ModelAccess = {
-    model: modelAt("", model),
+    model: modelAt("", { reasoning: true, ...model }),
     stream(context, options) {
       requests.push({ context, options });
       const stream = createAssistantMessageEventStream();

@@ -21,6 +21,7 @@ import type { LiveSession } from "../live-session.ts";
 import { runDropper } from "./dropper.ts";
 import type { WorkerFailure } from "./model/failure.ts";
 import { type ModelAccess, outputBudget, type WorkerLimits } from "./model/request.ts";
+import { thinkingFor } from "./model/thinking.ts";
 import { largestChunk, runObserver } from "./observer.ts";
 import type { PoolInput } from "./pool-slices.ts";
 import { runReflector } from "./reflector.ts";
@@ -155,6 +156,7 @@ function limitsFor(session: LiveSession, access: ModelAccess): WorkerLimits {
   return {
     maxTurns: settings.agentMaxTurns,
     maxTokens: outputBudget(access.model, settings.agentMaxTokens),
+    thinking: thinkingFor(access.model, settings),
     timeoutMs: settings.workerTimeoutMs,
   };
 }

@@ -7,7 +7,14 @@ import { messageOf } from "../../../reducers/message-of.ts";
 import { failureFrom, type WorkerFailure } from "./failure.ts";
 import { fixedTokens, usableWindow } from "./prompt-room.ts";
 import { replyTo, usageOf } from "./reply.ts";
-import type { ModelAccess, ToolAnswer, WorkerLimits, WorkerRequest, WorkerTool } from "./request.ts";
+import {
+  type ModelAccess,
+  replyTokens,
+  type ToolAnswer,
+  type WorkerLimits,
+  type WorkerRequest,
+  type WorkerTool,
+} from "./request.ts";
 
 /** What a run takes, counted while it goes. */
 export interface Spend {
@@ -99,7 +106,7 @@ export function converse(
   };
 
   function turn(before: Conversation): Observable<Conversation> {
-    spend.asked = before.tokens + limits.maxTokens;
+    spend.asked = before.tokens + replyTokens(limits);
     const context = { systemPrompt, messages: [...before.messages], tools };
     return replyTo(context, access, limits, meter).pipe(map((reply) => after(before, reply)));
   }
@@ -116,7 +123,8 @@ export function converse(
     };
     const end = endAt(reply, answers, next.turns);
     if (end !== undefined) return { ...next, end };
-    if (next.turns < limits.maxTurns && next.tokens + limits.maxTokens <= usableWindow(access)) return next;
+    if (next.turns < limits.maxTurns && next.tokens + replyTokens(limits) <= usableWindow(access))
+      return next;
     spend.capped = true;
     return { ...next, end: null };
   }
