@@ -38,11 +38,9 @@ export function poolSlices(
   const reflectionBudget = Math.max(0, Math.floor(room * REFLECTION_SHARE));
   const budget = room - reflectionBudget;
   const lines = observations.map((observation) => {
-    const line = excerpt(
-      lineOf(observation),
-      budget - 1 - coverageCost(observation, coverage),
-    ).text.replaceAll("\n", " ");
-    return { observation, line, cost: estimateTextTokens(line) + 1 + coverageCost(observation, coverage) };
+    const beside = 1 + coverageCost(observation, coverage);
+    const line = excerpt(lineOf(observation), budget - beside).text.replaceAll("\n", " ");
+    return { observation, line, cost: estimateTextTokens(line) + beside };
   });
   return sliceByBudget(lines, ({ cost }) => cost, budget).map((slice) => ({
     observations: slice.map(({ observation }) => observation),
