@@ -155,7 +155,7 @@ describe("an id that is recorded again", () => {
   it("counts evidence that a record names twice once", () => {
     const { ledger } = fold(observed("o1", "e1", "a:10"), reflected("r1", "e1", "r:1@a+a+a"));
     expect(ledger.reflections.get("r")?.supports).toEqual(["a"]);
-    expect([...coverageTiers(ledger)]).toEqual([["a", "partial"]]);
+    expect([...coverageTiers(ledger)]).toEqual([["a", "strong"]]);
   });
 });
 
@@ -269,7 +269,7 @@ describe("the pool", () => {
   it("tells how well reflections preserve each active observation", () => {
     const { ledger } = fold(
       observed("o1", "e1", "a:1", "b:1", "c:1", "d:1", "gone:1"),
-      reflected("r1", "e1", "r:1@b+c+d", "s:1@c+d", "t:1@d"),
+      reflected("r1", "e1", "r:1@b+c", "s:1@c+gone", "t:1@d"),
       dropped("d1", "e1", "gone"),
     );
     expect([...coverageTiers(ledger)]).toEqual([

@@ -50,7 +50,7 @@ describe("observations", () => {
         record({ content: "  User\n likes\ttabs. ", sourceEntryIds: ["bbbb2222", "aaaa1111", "bbbb2222"] }),
       ],
     });
-    expect(answer).toEqual({ text: "observations[0]: recorded", isError: false });
+    expect(answer).toMatchObject({ text: "observations[0]: recorded", isError: false });
     expect(collector.accepted).toEqual([
       {
         id: memoryId("User likes tabs."),
@@ -166,7 +166,7 @@ describe("observations", () => {
     ],
   ])("are understood %s", (_name, args) => {
     const collector = observations();
-    expect(collector.tool.accept(args)).toEqual({ text: "observations[0]: recorded", isError: false });
+    expect(collector.tool.accept(args)).toMatchObject({ text: "observations[0]: recorded", isError: false });
     expect(collector.accepted).toMatchObject([{ relevance: "high", sourceEntryIds: ["aaaa1111"] }]);
   });
 
@@ -196,6 +196,35 @@ describe("observations", () => {
     const collector = observations();
     expect(collector.tool.accept({ observations: [] }).isError).toBe(false);
     expect(collector.refusals).toEqual([]);
+  });
+
+  it.each<[name: string, args: unknown, isLast: boolean]>([
+    ["true", { observations: [record()], done: true }, true],
+    ["true in text", { observations: [record()], done: " True " }, true],
+    ["true in JSON text", JSON.stringify({ observations: [record()], done: true }), true],
+    ["true beside a bare record", record({ done: true }), true],
+    ["true, and what is known already", { observations: [record(), record()], done: true }, true],
+    ["true, and an empty list", { observations: [], done: true }, true],
+    ["true, and nothing else", { done: true }, true],
+    ["true, and no list", { observations: null, done: "true" }, true],
+    ["false", { observations: [record()], done: false }, false],
+    ["false in text", { observations: [record()], done: "false" }, false],
+    ["missing", { observations: [record()] }, false],
+    ["missing in a bare list", [record()], false],
+    ["no answer to the question", { observations: [record()], done: { yes: 1 } }, false],
+  ])("are the last when done is %s: no refusal", (_name, args, isLast) => {
+    const collector = observations();
+    const { isError, isLast: said = false } = collector.tool.accept(args);
+    expect([isError, said]).toEqual([false, isLast]);
+    expect(collector.refusals).toEqual([]);
+  });
+
+  it.each<[name: string, args: unknown]>([
+    ["a record was refused", { observations: [record(), record({ sourceEntryIds: ["nope"] })], done: true }],
+    ["the list has another name", { records: [record()], done: true }],
+  ])("are not the last, done or not, when %s", (_name, args) => {
+    expect(observations().tool.accept(args)).toMatchObject({ isError: true });
+    expect(observations().tool.accept(args).isLast ?? false).toBe(false);
   });
 
   it("never quote the model in the reasons that are logged", () => {
@@ -256,34 +285,15 @@ describe("drops", () => {
   const ids = Array.from({ length: 5 }, (_, n) => memoryId(`observation ${n}`));
   const shown = (id: string) => ids.includes(id);
 
-  it("are at most as many as allowed, over all calls", () => {
-    const collector = collectDrops(shown, 3);
-    expect(collector.tool.accept({ observationIds: ids.slice(0, 2) }).isError).toBe(false);
-    const { text, isError } = collector.tool.accept({ observationIds: ids.slice(2) });
-    expect(isError).toBe(true);
-    expect(text.split("\n").slice(0, 3)).toEqual([
-      "observationIds[0]: dropped",
-      "observationIds[1]: refused, limit reached, 3 are dropped already",
-      "observationIds[2]: refused, limit reached, 3 are dropped already",
-    ]);
-    expect(collector.accepted).toEqual(ids.slice(0, 3));
-  });
-
   it("are of active observations that were shown, once each", () => {
-    const collector = collectDrops(shown, 10);
+    const collector = collectDrops(shown);
     const { text } = collector.tool.accept({ observationIds: [ids[0], ids[0], "ffffffffffff", 7] });
     expect(text.split("\n").slice(0, 4)).toEqual([
-      "observationIds[0]: dropped",
-      `observationIds[1]: already dropped (${ids[0]}), nothing to do`,
+      "observationIds[0]: proposed",
+      `observationIds[1]: already proposed (${ids[0]}), nothing to do`,
       "observationIds[2]: refused, not an active observation shown here: ffffffffffff",
       expect.stringMatching(/^observationIds\[3\]: refused, malformed record/),
     ]);
-  });
-
-  it("say already dropped rather than limit reached for one that is", () => {
-    const collector = collectDrops(shown, 1);
-    collector.tool.accept({ observationIds: [ids[0]] });
-    expect(collector.tool.accept({ observationIds: [ids[0]] })).toMatchObject({ isError: false });
   });
 
   it.each<[name: string, given: unknown]>([
@@ -292,18 +302,16 @@ describe("drops", () => {
     ["ids with commas", `${ids[0]}, ${ids[1]}`],
     ["JSON text", JSON.stringify(ids.slice(0, 2))],
   ])("are understood as %s", (_name, given) => {
-    const collector = collectDrops(shown, 10);
+    const collector = collectDrops(shown);
     expect(collector.tool.accept({ observationIds: given }).isError).toBe(false);
     expect(collector.accepted[0]).toBe(ids[0]);
   });
 });
 
 describe("the schemas for the model", () => {
-  const tools = [
-    observations(),
-    collectReflections(() => true, remembering()),
-    collectDrops(() => true, 7),
-  ].map(({ tool }) => tool);
+  const tools = [observations(), collectReflections(() => true, remembering()), collectDrops(() => true)].map(
+    ({ tool }) => tool,
+  );
 
   it("have only what every server's grammar knows", () => {
     const known = ["type", "properties", "items", "required", "enum", "description"];
@@ -325,10 +333,12 @@ describe("the schemas for the model", () => {
       "drop_observations",
     ]);
     const text = { type: "string" };
+    const yesOrNo = { type: "boolean" };
     expect(tools.map(({ parameters }) => parameters)).toMatchObject([
       {
-        required: ["observations"],
+        required: ["observations", "done"],
         properties: {
+          done: yesOrNo,
           observations: {
             type: "array",
             items: {
@@ -344,8 +354,9 @@ describe("the schemas for the model", () => {
         },
       },
       {
-        required: ["reflections"],
+        required: ["reflections", "done"],
         properties: {
+          done: yesOrNo,
           reflections: {
             items: {
               required: ["content", "supportingObservationIds"],
@@ -354,9 +365,11 @@ describe("the schemas for the model", () => {
           },
         },
       },
-      { required: ["observationIds"], properties: { observationIds: { type: "array", items: text } } },
+      {
+        required: ["observationIds", "done"],
+        properties: { done: yesOrNo, observationIds: { type: "array", items: text } },
+      },
     ]);
-    expect(tools[2]?.description).toContain("at most 7");
   });
 });
 
@@ -473,17 +486,16 @@ describe("whatever a model sends", () => {
     expect(seen).toBeGreaterThan(20);
   });
 
-  it("no drop is of what was not shown, and never are there too many", () => {
+  it("no drop is of what was not shown", () => {
     let seen = 0;
     fc.assert(
-      fc.property(calls, fc.nat(3), (sent, maximum) => {
+      fc.property(calls, (sent) => {
         const accepted = send(
-          collectDrops((one) => SHOWN.includes(one), maximum),
+          collectDrops((one) => SHOWN.includes(one)),
           sent,
         );
         seen += accepted.length;
         expectUnique(accepted);
-        expect(accepted.length).toBeLessThanOrEqual(maximum);
         for (const one of accepted) {
           expect(SHOWN).toContain(one);
           expect(MemoryIdSchema.safeParse(one).success).toBe(true);
