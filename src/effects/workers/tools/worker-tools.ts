@@ -38,9 +38,7 @@ const ObservationArgs = objectOf({
     RelevanceSchema,
   ),
   sourceEntryIds: idList().describe("Ids of the source entries that show this"),
-  supersedes: optionalIds(
-    "Ids of prior observations that this finishes or makes untrue",
-  ),
+  supersedes: optionalIds("Ids of prior observations that this finishes or makes untrue"),
 });
 
 const ReflectionArgs = objectOf({
