@@ -34,6 +34,8 @@ const remembering = (active: readonly string[] = [], dropped: readonly string[] 
   isShown: (id) => active.includes(id),
 });
 
+const [SEEN, OTHER] = ["0123456789ab", "ba9876543210"];
+
 function observations(known: readonly string[] = []): Collector<Observation> {
   return collectObservations(SOURCES, remembering(known));
 }
@@ -76,6 +78,77 @@ describe("observations", () => {
       formatLocalMinute(NOON + 3_600_000),
       formatLocalMinute(0),
     ]);
+  });
+
+  it("supersede what the prompt shows, several at once and one only once", () => {
+    const collector = collectObservations(SOURCES, remembering([SEEN, OTHER]));
+    collector.tool.accept({
+      observations: [
+        record({ content: "Done.", supersedes: [`[${SEEN.toUpperCase()}]`, OTHER, SEEN] }),
+        record({ content: "Done as well.", supersedes: SEEN }),
+        record({ content: "Nothing ended.", supersedes: null }),
+        record({ content: "Nothing ended either.", supersedes: [] }),
+      ],
+    });
+    expect(collector.refusals).toEqual([]);
+    expect([...collector.replaced]).toEqual([
+      [SEEN, memoryId("Done.")],
+      [OTHER, memoryId("Done.")],
+    ]);
+    for (const one of collector.accepted) expect(one).not.toHaveProperty("supersedes");
+  });
+
+  it("supersede nothing else: each refusal says why, and nothing of a refused record holds", () => {
+    const [known, gone] = [memoryId("Known."), memoryId("Gone.")];
+    const collector = collectObservations(SOURCES, remembering([SEEN, known], [gone]));
+    const { text } = collector.tool.accept({
+      observations: [
+        record({ content: "New.", supersedes: [SEEN, "ffffffffffff"] }),
+        record({ content: "Known.", supersedes: [known] }),
+        record({ content: "Known.", supersedes: [SEEN] }),
+        record({ content: "Gone." }),
+        record({ content: "Gone.", supersedes: [SEEN] }),
+        record({ content: "First." }),
+        record({ content: "Second.", supersedes: [memoryId("First.")] }),
+        record({ content: "First.", supersedes: [SEEN] }),
+      ],
+    });
+    const refused = text.split("\n").map((line) => /refused, ([^:]+)/.exec(line)?.[1]);
+    expect(refused).toEqual([
+      "unknown ids in supersedes",
+      "a record in supersedes has this very text",
+      "this text is remembered already, so it can have no supersedes",
+      "this text was remembered once and has been dropped since",
+      "this text was remembered once and has been dropped since",
+      undefined,
+      "unknown ids in supersedes",
+      "this text is remembered already, so it can have no supersedes",
+      undefined,
+    ]);
+    expect(collector.accepted.map(({ content }) => content)).toEqual(["First."]);
+    expect(collector.replaced.size).toBe(0);
+  });
+
+  it("never put an end to each other, whatever is sent: no chain and no circle comes of a run", () => {
+    const texts = ["a", "b", "c", "d", "e"];
+    const some = fc.subarray(texts);
+    const sent = fc.array(fc.record({ content: fc.constantFrom(...texts), supersedes: some }));
+    fc.assert(
+      fc.property(some, some, sent, (active, droppedOnes, records) => {
+        const memory = remembering(active.map(memoryId), droppedOnes.map(memoryId));
+        const collector = collectObservations(SOURCES, memory);
+        for (const { content, supersedes } of records) {
+          const observation = record({ content, supersedes: supersedes.map(memoryId) });
+          collector.tool.accept({ observations: [observation] });
+        }
+        const accepted = collector.accepted.map(({ id }) => id);
+        for (const [id, by] of collector.replaced) {
+          expect(active.map(memoryId)).toContain(id);
+          expect(accepted).toContain(by);
+          expect(accepted).not.toContain(id);
+        }
+      }),
+    );
   });
 
   it("are judged one by one, and each refusal says why", () => {
@@ -249,6 +322,22 @@ const SHOWN = ["d4e5f6a1b2c3", "123456789012"];
 
 describe("reflections", () => {
   const shown = (id: string) => SHOWN.includes(id);
+
+  it("replace reflections that the prompt shows, and nothing else", () => {
+    const collector = collectReflections(shown, remembering([SEEN]));
+    const rest = { supportingObservationIds: SHOWN };
+    const { text } = collector.tool.accept({
+      reflections: [
+        { content: "Better.", ...rest, replaces: [SEEN] },
+        { content: "Worse.", ...rest, replaces: [SHOWN[0]] },
+        { content: "Best.", ...rest, replaces: [memoryId("Better.")] },
+      ],
+    });
+    expect([...collector.replaced]).toEqual([[SEEN, memoryId("Better.")]]);
+    expect(text).toContain(`reflections[1]: refused, unknown ids in replaces: ${SHOWN[0]}`);
+    expect(text).toContain("reflections[2]: refused, unknown ids in replaces");
+    expect(collector.accepted).toHaveLength(1);
+  });
 
   it("rest on observations that were shown, and are not recorded twice", () => {
     const known = memoryId("Old news.");
