@@ -103,7 +103,10 @@ describe("folding", () => {
         ];
         const tokens = (records: { tokens: number }[]) =>
           records.reduce((sum, record) => sum + record.tokens, 0);
-        const [shown, anew] = [lines(selected), lines({ ledger, cut, foldedThrough: cut })];
+        const [shown, anew] = [
+          lines(selected),
+          lines({ ledger, cut, foldedThrough: Math.max(cut, selected.foldedThrough) }),
+        ];
         const changed = [
           ...shown.filter((record) => !anew.includes(record)),
           ...anew.filter((record) => !shown.includes(record)),
@@ -182,7 +185,7 @@ describe("a summary", () => {
 type FoldPolicy = Settings["foldPolicy"];
 type NaiveProjection = ReturnType<typeof ids>;
 
-/** When a fold is full, said of lists of ids: what would change is what stands in one of the two lists and not in the other. */
+/** When a fold is full, said of the lists of ids that a normal and a full one would show. */
 function isFullNaively(
   facts: EntryFact[],
   normal: NaiveProjection,
@@ -199,13 +202,10 @@ function isFullNaively(
     for (const { id, tokens } of ledger.records.toReversed()) firstTokens.set(id, tokens);
   }
   const sum = (list: string[]) => list.reduce((total, id) => total + (firstTokens.get(id) ?? 0), 0);
-  const [shown, anew] = [normal, full].map((one) => [...one.observations, ...one.reflections]) as [
-    string[],
-    string[],
-  ];
-  const leaving = shown.filter((id) => !anew.includes(id));
-  const appearing = anew.filter((id) => !shown.includes(id));
-  return (sum(leaving) + sum(appearing)) * 10 > sum(shown);
+  const shown = [...normal.observations, ...normal.reflections];
+  const nowUntrue = normal.observations.filter((id) => !full.observations.includes(id));
+  const notYetTold = full.reflections.filter((id) => !normal.reflections.includes(id));
+  return (sum(nowUntrue) + sum(notYetTold)) * 10 > sum(shown);
 }
 
 interface Ids {
