@@ -27,6 +27,7 @@ export {
   type RecalledObservation,
   type RecalledReflection,
   type RecalledSource,
+  type RecallOptions,
   type RecallPage,
   renderRecall,
 } from "./reducers/ledger/recall.ts";

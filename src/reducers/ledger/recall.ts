@@ -2,9 +2,13 @@ import { type Branch, idAt, isSourceAt, kindAt, NOWHERE, positionOf } from "../b
 import type { EntryLookup } from "../entries/entry.ts";
 import { type ContextEdit, contextEditOf, renderSource } from "../entries/sources.ts";
 import { estimateTextTokens } from "../entries/tokens.ts";
+import { createOutputFolding } from "../recall/output-folding.ts";
+import { paginate, type Section } from "../recall/pages.ts";
+import { passagesOf } from "../recall/passages.ts";
 import type { SessionState } from "../session.ts";
-import { countOf } from "../words.ts";
+import { clipped, compact, countOf, grouped } from "../words.ts";
 import type { UnshownRecord } from "./ledger.ts";
+import { asCleanLine } from "./memory-id.ts";
 import { isActive } from "./pool.ts";
 import { entriesOf, readRecords } from "./record-text.ts";
 import type { Observation, Reflection } from "./records.ts";
@@ -16,6 +20,8 @@ export type RecalledSource =
       entryId: string;
       status: "found" | "omitted";
       text: string;
+      /** What a tool or a command put out */
+      isOutput: boolean;
       /** What Pi has since put in its place in the agent's context, if anything. */
       replacement?: string;
     }
@@ -66,18 +72,35 @@ export const RECALL_PAGE_TOKENS = 8000;
 /** More than this fits no page, whoever asks: the next page has the rest. */
 export const RECALL_MOST_TOKENS = 20_000;
 
+/** What the passages that match a query have room for, in estimated tokens, unless they are asked for otherwise. */
+export const RECALL_QUERY_TOKENS = 800;
+
+export interface RecallOptions {
+  /** About how many estimated tokens a page has, or with a query all passages; at most `RECALL_MOST_TOKENS` */
+  maxTokens?: number | undefined;
+  /** Counts from 1 */
+  page?: number | undefined;
+  /** Words: only the passages of the sources that have some of them are shown */
+  query?: string | undefined;
+}
+
 /**
- * Renders what was recalled in words for the agent, page by page. `maxTokens`: about how many estimated tokens a page has, at
- * most `RECALL_MOST_TOKENS`. `page` counts from 1; a `RangeError` for a page that is not there names the last one.
+ * Renders what was recalled in words for the agent, page by page, or what of it matches a query. What outputs of tools repeat is
+ * folded with a count. A `RangeError` for a page that is not there names the last one.
  */
 export function renderRecall(
   recalled: Recalled,
-  {
-    maxTokens = RECALL_PAGE_TOKENS,
-    page = 1,
-  }: { maxTokens?: number | undefined; page?: number | undefined } = {},
+  { maxTokens, page = 1, query = "" }: RecallOptions = {},
 ): RecallPage {
-  const texts = paginate(describe(recalled), Math.min(Math.max(1, maxTokens), RECALL_MOST_TOKENS));
+  const isNarrowed = query.trim() !== "";
+  const room = Math.min(
+    Math.max(1, maxTokens ?? (isNarrowed ? RECALL_QUERY_TOKENS : RECALL_PAGE_TOKENS)),
+    RECALL_MOST_TOKENS,
+  );
+  const parts = describe(recalled);
+  const texts = isNarrowed
+    ? paginate(matching(recalled.id, parts, query, room).map(sectionOf), RECALL_MOST_TOKENS)
+    : paginate(parts.map(sectionOf), room);
   const pages = texts.length;
   const text = texts[page - 1];
   if (text === undefined) {
@@ -89,7 +112,8 @@ export function renderRecall(
     page < pages
       ? `Call recall with { "id": "${recalled.id}", "page": ${page + 1} } for the next page.`
       : "This is the last page.";
-  return { text: `${text}\n\n[Page ${page} of ${pages}. ${more}]`, page, pages };
+  const place = `Page ${page} of ${pages}`;
+  return { text: `${place}\n\n${text}\n\n[${place}. ${more}]`, page, pages };
 }
 
 function recallObservation(
@@ -147,11 +171,13 @@ function recallSource(branch: Branch, lookup: EntryLookup, entryId: string): Rec
   if (!entry) return { entryId, status: "missing" };
   const text = renderSource(entry, lookup);
   if (text === undefined) return { entryId, status: "not-a-source" };
-  if (!isSourceAt(branch, position)) return { entryId, status: "omitted", text };
+  const kind = kindAt(branch, position);
+  const isOutput = kind === "toolResult" || kind === "bash";
+  if (!isSourceAt(branch, position)) return { entryId, status: "omitted", text, isOutput };
   const edit = latestEdit(branch, lookup, entryId);
   const replacement = edit && renderSource(entry, lookup, { replacement: edit.content });
   const isReplaced = replacement !== undefined && replacement !== text;
-  return { entryId, status: "found", text, ...(isReplaced && { replacement }) };
+  return { entryId, status: "found", text, isOutput, ...(isReplaced && { replacement }) };
 }
 
 /** The context edit that holds for an entry. Walks the branch's edits from the newest on. */
@@ -165,16 +191,50 @@ function latestEdit(branch: Branch, lookup: EntryLookup, targetId: string): Cont
   return undefined;
 }
 
-function describe({ id, observation, reflection }: Recalled): string {
+/** A piece of the answer: a record or a note, or a source, which has a body if there is anything to read. */
+interface Part {
+  head: string;
+  body?: string;
+  /** The records that it belongs to, from the one that was asked for */
+  within: readonly string[];
+  /** The observation's line, where a reflection rests on it */
+  line?: string;
+  kind: "record" | "note" | "source" | "support";
+}
+
+/** As much of a record's line as a page repeats, in UTF-16 units */
+const LONGEST_REPEATED = 200;
+
+function sectionOf({ head, body, within }: Part): Section {
+  const before = within.map((line) => clipped(line, LONGEST_REPEATED)).join("\n");
+  const label = clipped(head.replaceAll("\n", " "), LONGEST_REPEATED);
+  return {
+    text: body === undefined ? head : `${head}\n${body}`,
+    before,
+    within: [before, `${label} (continued)`].filter((part) => part !== "").join("\n\n"),
+  };
+}
+
+function describe(recalled: Recalled): Part[] {
+  const { id, observation, reflection } = recalled;
   if (!observation && !reflection) {
-    return `No memory with the id ${id} on this branch. Ids are the 12 hex digits in brackets at the start of a memory line; memory recorded on another branch or in another session cannot be recalled here.`;
+    return [
+      note(
+        `No memory with the id ${id} on this branch. Ids are the 12 hex digits in brackets at the start of a memory line; memory recorded on another branch or in another session cannot be recalled here.`,
+      ),
+    ];
   }
-  const parts: string[] = [];
+  const sources = createSourceWords(recalled);
+  const parts: Part[] = [];
   if (observation && reflection)
-    parts.push(`The id ${id} stands for an observation and for a reflection; both follow.`);
-  if (observation) parts.push(describeObservation(observation));
-  if (reflection) parts.push(describeReflection(reflection));
-  return parts.join("\n\n");
+    parts.push(note(`The id ${id} stands for an observation and for a reflection; both follow.`));
+  if (observation) parts.push(...describeObservation(observation, sources));
+  if (reflection) parts.push(...describeReflection(reflection, sources));
+  return parts;
+}
+
+function note(head: string, within: readonly string[] = []): Part {
+  return { head, within, kind: "note" };
 }
 
 const STATUS_WORDS: Record<ObservationStatus, string> = {
@@ -183,20 +243,38 @@ const STATUS_WORDS: Record<ObservationStatus, string> = {
   dangling: "not part of this branch's memory: the range it covers is on another branch",
 };
 
-function describeObservation({ observation, status, sources }: RecalledObservation): string {
-  const head = `Observation (${STATUS_WORDS[status]})\n${renderObservation(observation)}`;
-  return [head, ...sources.map(describeSource)].join("\n\n");
+function describeObservation(
+  { observation, status, sources }: RecalledObservation,
+  sourceWords: SourceWords,
+  above: readonly string[] = [],
+): Part[] {
+  const line = renderObservation(observation);
+  const within = [...above, line];
+  return [
+    {
+      head: `Observation (${STATUS_WORDS[status]})\n${line}`,
+      within: above,
+      ...(above.length > 0 ? { line, kind: "support" } : { kind: "record" }),
+    },
+    ...sources.flatMap((source) =>
+      sourceWords(source, observation.id).map((words): Part => ({ ...words, within, kind: "source" })),
+    ),
+  ];
 }
 
-function describeReflection({ reflection, supporting, missingObservationIds }: RecalledReflection): string {
-  const parts = [`Reflection\n${renderReflection(reflection)}`];
-  if (supporting.length === 0) parts.push("None of its supporting observations is on this branch.");
-  else parts.push(`It rests on ${countOf(supporting.length, "observation")}:`);
-  parts.push(...supporting.map(describeObservation));
+function describeReflection(
+  { reflection, supporting, missingObservationIds }: RecalledReflection,
+  sourceWords: SourceWords,
+): Part[] {
+  const line = renderReflection(reflection);
+  const parts: Part[] = [{ head: `Reflection\n${line}`, within: [], kind: "record" }];
+  if (supporting.length === 0) parts.push(note("None of its supporting observations is on this branch."));
+  else parts.push(note(`It rests on ${countOf(supporting.length, "observation")}:`, [line]));
+  for (const observation of supporting) parts.push(...describeObservation(observation, sourceWords, [line]));
   if (missingObservationIds.length > 0) {
-    parts.push(`Cited but not on this branch: ${missingObservationIds.join(", ")}`);
+    parts.push(note(`Cited but not on this branch: ${missingObservationIds.join(", ")}`));
   }
-  return parts.join("\n\n");
+  return parts;
 }
 
 const SOURCE_WORDS = {
@@ -206,49 +284,76 @@ const SOURCE_WORDS = {
   "not-a-source": " is not part of the conversation, so it is no evidence.",
 } as const;
 
-function describeSource(source: RecalledSource): string {
-  // Not the observer's block header: a recalled text may be observed in its turn, and must not look like a source.
-  const head = `Source ${source.entryId}${SOURCE_WORDS[source.status]}`;
-  if (!("text" in source)) return head;
-  const text = `${head}\n${source.text}`;
-  if (source.replacement === undefined) return text;
-  return `${text}\n\nSource ${source.entryId}, as Pi has shown it to the agent since it replaced the content\n${source.replacement}`;
-}
+/** A source, and what Pi has put in its place, in words. */
+type SourceWords = (source: RecalledSource, observationId: string) => Pick<Part, "head" | "body">[];
 
-/** Splits text at line ends where it can, so that each page is at most about `maxTokens` tokens. Reads the text once. */
-function paginate(text: string, maxTokens: number): string[] {
-  const pages: string[] = [];
-  let start = 0;
-  let tokens = 0;
-  for (const [pieceStart, piece] of piecesOf(text, Math.max(1, Math.min(LONGEST_PIECE, maxTokens >> 2)))) {
-    const cost = estimateTextTokens(piece);
-    if (tokens > 0 && tokens + cost > maxTokens) {
-      pages.push(text.slice(start, pieceStart).trimEnd());
-      start = pieceStart;
-      tokens = 0;
-    }
-    tokens += cost;
+/** Shows each source of a recall once, however many of its observations rest on it. */
+function createSourceWords({ observation, reflection }: Recalled): SourceWords {
+  const fold = createOutputFolding();
+  const shownUnder = new Map<string, string>();
+  const cites = new Map<string, Set<string>>();
+  for (const { observation: record, sources } of [observation, ...(reflection?.supporting ?? [])].flatMap(
+    (one) => one ?? [],
+  )) {
+    for (const { entryId } of sources) cites.set(entryId, (cites.get(entryId) ?? new Set()).add(record.id));
   }
-  pages.push(text.slice(start));
-  return pages;
+  return (source, observationId) => {
+    const { entryId } = source;
+    // Not the observer's block header: a recalled text may be observed in its turn, and must not look like a source.
+    if (!("text" in source)) return [{ head: `Source ${entryId}${SOURCE_WORDS[source.status]}` }];
+    const shown = shownUnder.get(entryId);
+    if (shown !== undefined) return [{ head: `Source ${entryId}: shown above, under [${shown}]` }];
+    shownUnder.set(entryId, observationId);
+    const others = [...(cites.get(entryId) ?? [])].filter((id) => id !== observationId);
+    const shared = others.length > 0 ? ` (also behind ${others.map((id) => `[${id}]`).join(", ")})` : "";
+    const words = (name: string, text: string) => {
+      const [speaker = "", ...lines] = text.split("\n");
+      const body = lines.join("\n");
+      return { head: `${name}\n${speaker}`, body: source.isOutput ? fold(entryId, body) : body };
+    };
+    const replaced = `Source ${entryId}, as Pi has shown it to the agent since it replaced the content`;
+    return [
+      words(`Source ${entryId}${SOURCE_WORDS[source.status]}${shared}`, source.text),
+      ...(source.replacement === undefined ? [] : [words(replaced, source.replacement)]),
+    ];
+  };
 }
 
-/** In UTF-16 units */
-const LONGEST_PIECE = 1000;
+/** As much of a query as an answer repeats, in UTF-16 units */
+const LONGEST_ECHO = 80;
 
-/** The text's lines with their line ends, long ones in pieces, each with its start. No piece splits a character. */
-function* piecesOf(text: string, longest: number): Generator<[start: number, piece: string]> {
-  let lineEnd = 0;
-  for (let start = 0; start < text.length; ) {
-    // Once a line, not once a piece: the end of a line of fifty megabytes is far to seek.
-    if (lineEnd <= start) lineEnd = text.indexOf("\n", start) + 1 || text.length;
-    let end = Math.min(lineEnd, start + longest);
-    if (end < text.length && isHighSurrogate(text.charCodeAt(end - 1))) end++;
-    yield [start, text.slice(start, end)];
-    start = end;
-  }
-}
-
-function isHighSurrogate(code: number): boolean {
-  return code >= 0xd800 && code <= 0xdbff;
+/** What of an answer a query asks for: its records, the passages of their sources that match, and what they leave out. */
+function matching(id: string, parts: readonly Part[], query: string, maxTokens: number): Part[] {
+  const bodies = parts.filter((part) => part.body !== undefined);
+  const { texts, unmatched, leftOut } = passagesOf(
+    bodies.map(({ body = "" }) => body),
+    query,
+    maxTokens,
+  );
+  const passages = new Map(bodies.map((part, at) => [part, texts[at]]));
+  const isShown = (part: Part) => passages.get(part) !== undefined;
+  const linesShown = new Set(parts.filter(isShown).flatMap(({ within }) => within));
+  const kept = parts.filter(
+    (part) =>
+      part.kind === "record" || isShown(part) || (part.line !== undefined && linesShown.has(part.line)),
+  );
+  const asked = `"${clipped(asCleanLine(query.trim()), LONGEST_ECHO)}"`;
+  const whole = bodies.reduce((sum, { body = "" }) => sum + estimateTextTokens(body), 0);
+  const offer = `Without a query, recall gives the whole: about ${compact(whole)} tokens.`;
+  const shown = kept.map((part) => (isShown(part) ? { ...part, body: passages.get(part) ?? "" } : part));
+  if (!bodies.some(isShown)) return [...shown, note(`Nothing behind ${id} matches ${asked}. ${offer}`)];
+  const notes = [
+    ...(leftOut > 0
+      ? [
+          `${countOf(leftOut, "more line")} of it match ${asked} and had no room; a larger maxTokens or other words show them.`,
+        ]
+      : []),
+    ...(unmatched.size > 0
+      ? [
+          `${countOf(unmatched.size, "source")} of ${grouped(bodies.length)} without a match ${unmatched.size === 1 ? "is" : "are"} left out.`,
+        ]
+      : []),
+    offer,
+  ];
+  return [...shown, note(notes.join(" "))];
 }
