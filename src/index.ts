@@ -18,6 +18,7 @@ export {
 } from "./reducers/entries/session-file.ts";
 export { renderSources, type SourceChunk } from "./reducers/entries/sources.ts";
 export type { CompactionPlan, CompactionSettings } from "./reducers/ledger/compaction-plan.ts";
+export type { EvidenceSizes } from "./reducers/ledger/evidence-size.ts";
 export type { FoldRoomSettings } from "./reducers/ledger/fold-room.ts";
 export { memoryId } from "./reducers/ledger/memory-id.ts";
 export { type Drift, diffProjections } from "./reducers/ledger/projections.ts";
