@@ -22,15 +22,12 @@ export type { EvidenceSizes } from "./reducers/ledger/evidence-size.ts";
 export type { FoldRoomSettings } from "./reducers/ledger/fold-room.ts";
 export { memoryId } from "./reducers/ledger/memory-id.ts";
 export { type Drift, diffProjections } from "./reducers/ledger/projections.ts";
-export {
-  type ObservationStatus,
-  type Recalled,
-  type RecalledObservation,
-  type RecalledReflection,
-  type RecalledSource,
-  type RecallOptions,
-  type RecallPage,
-  renderRecall,
+export type {
+  ObservationStatus,
+  Recalled,
+  RecalledObservation,
+  RecalledReflection,
+  RecalledSource,
 } from "./reducers/ledger/recall.ts";
 export type {
   MemoryDetails,
@@ -53,4 +50,5 @@ export {
   readClocks,
   recall,
 } from "./reducers/memory.ts";
+export { type RecallOptions, type RecallPage, renderRecall } from "./reducers/recall/recall-text.ts";
 export { type Settings, SettingsSchema } from "./reducers/settings.ts";

@@ -1,5 +1,6 @@
 import { Command } from "commander";
-import { type Recalled, type RecallPage, recallFrom, renderRecall } from "../../reducers/ledger/recall.ts";
+import { type Recalled, recallFrom } from "../../reducers/ledger/recall.ts";
+import { type RecallPage, renderRecall } from "../../reducers/recall/recall-text.ts";
 import { clipped } from "../../reducers/words.ts";
 import { EXIT, type Io, UsageError } from "./io.ts";
 import { ordinalOf, SESSION_LEAF_OPTION } from "./options.ts";

@@ -18,8 +18,9 @@ import { memoryMode, type SessionHost } from "../../reducers/engine/session-host
 import type { EntryLookup } from "../../reducers/entries/entry.ts";
 import { harmlessText } from "../../reducers/harmless-text.ts";
 import { planFold } from "../../reducers/ledger/compaction-plan.ts";
-import { type RecallOptions, recallFrom, renderRecall } from "../../reducers/ledger/recall.ts";
+import { recallFrom } from "../../reducers/ledger/recall.ts";
 import { messageOf } from "../../reducers/message-of.ts";
+import { type RecallOptions, renderRecall } from "../../reducers/recall/recall-text.ts";
 import { loadSettings, settingsWarning } from "../settings/settings.ts";
 import { announcements, workersAreIdle } from "./announcements.ts";
 import { branchChange, describeBranch, entriesAmong } from "./branch-sync.ts";

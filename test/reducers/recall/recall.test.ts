@@ -2,8 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import type { EntryLike } from "../../../src/reducers/entries/entry.ts";
 import { estimateTextTokens } from "../../../src/reducers/entries/tokens.ts";
-import { RECALL_MOST_TOKENS, recallFrom, renderRecall } from "../../../src/reducers/ledger/recall.ts";
+import { recallFrom } from "../../../src/reducers/ledger/recall.ts";
 import { sessionOfEntries } from "../../../src/reducers/memory.ts";
+import { RECALL_MOST_TOKENS, renderRecall } from "../../../src/reducers/recall/recall-text.ts";
 import {
   dropped,
   edit,
