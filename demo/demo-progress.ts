@@ -52,7 +52,11 @@ function ledgerLine(entry: Fields): string | undefined {
     case "om.reflections.recorded":
       return event("magenta", "◆", `reflector ran: ${many(data.reflections, "reflection")}`);
     case "om.observations.dropped":
-      return event("yellow", "○", `dropper ran: ${many(data.observationIds, "observation")} dropped`);
+      return data.reason === "superseded"
+        ? event("yellow", "○", `${many(data.observationIds, "observation")} superseded`)
+        : event("yellow", "○", `dropper ran: ${many(data.observationIds, "observation")} dropped`);
+    case "om.reflections.dropped":
+      return event("yellow", "○", `${many(data.reflectionIds, "reflection")} replaced`);
     default:
       return undefined;
   }
@@ -74,7 +78,11 @@ function recallLine(record: PiRecord): string {
   const size = resultText(record).length;
   return record.isError === true
     ? event("red", "!", "recall failed")
-    : event("blue", "↺", `recall gave what it asked for of the exact source: ${thousands(Math.ceil(size / 4))} tokens`);
+    : event(
+        "blue",
+        "↺",
+        `recall gave what it asked for of the exact source: ${thousands(Math.ceil(size / 4))} tokens`,
+      );
 }
 
 /** The text of a tool result as Pi's events carry it. */

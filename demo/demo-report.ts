@@ -27,7 +27,8 @@ export function missingFrom(result: DemoResult, { dropsExpected }: { dropsExpect
 
 /** Whether the dropper dropped something. */
 export function anyDrops({ entries }: DemoResult): boolean {
-  return customEntries(entries, "om.observations.dropped").length > 0;
+  const drops = customEntries<{ reason?: string }>(entries, "om.observations.dropped");
+  return drops.some(({ data }) => data.reason !== "superseded");
 }
 
 /** Shows the memory that the agent sees now, what it recalled, how the lanes stand and where the files are. */

@@ -23,11 +23,11 @@ export type { FoldRoomSettings } from "./reducers/ledger/fold-room.ts";
 export { memoryId } from "./reducers/ledger/memory-id.ts";
 export { type Drift, diffProjections } from "./reducers/ledger/projections.ts";
 export type {
-  ObservationStatus,
   Recalled,
   RecalledObservation,
   RecalledReflection,
   RecalledSource,
+  RecordStatus,
 } from "./reducers/ledger/recall.ts";
 export type {
   MemoryDetails,

@@ -60,6 +60,7 @@ export type { EntryLike } from "./reducers/entries/entry.ts";
 export type { EntryKind, IgnoredReason } from "./reducers/entries/entry-fact.ts";
 export type {
   CompactionRecord,
+  Dropped,
   Ledger,
   ObservationRecord,
   ReflectionRecord,

@@ -4,6 +4,7 @@ import { NAMESPACE } from "../../src/host/settings/settings.ts";
 import { editorSchema } from "../../src/host/settings/settings-schema.ts";
 import { charts } from "./charts.ts";
 import { settingsTable } from "./settings-table.ts";
+import { windowsTable } from "./windows-table.ts";
 
 export interface GeneratedFile {
   /** From the repository's root */
@@ -19,6 +20,7 @@ export function generatedFiles(): GeneratedFile[] {
     { path: "docs/settings.schema.json", text: `${JSON.stringify(editorSchema(NAMESPACE), null, 2)}\n` },
     marked("docs/configuration.md", "settings", settingsTable()),
     marked("docs/architecture.md", "charts", charts()),
+    marked("docs/performance.md", "windows", windowsTable()),
   ];
 }
 

@@ -20,8 +20,8 @@ export interface LiveSession {
   readonly isExtendedElsewhere: () => boolean;
   /** Brings the engine's branch up to date with Pi's. */
   readonly sync: () => void;
-  /** Appends a ledger entry to the session and brings the branch up to date. */
-  readonly append: (customType: string, data: unknown) => void;
+  /** Appends ledger entries to the session, in order, and brings the branch up to date with all of them at once. */
+  readonly append: (entries: readonly { customType: string; data: unknown }[]) => void;
   readonly workerModel: () => ModelChoice;
   /** Whether nothing goes on in Pi that asking it to compact would abort. */
   readonly isIdle: () => boolean;

@@ -4,7 +4,7 @@ import { describeEntry } from "./entries/describe-entry.ts";
 import type { EntryLike, EntryLookup } from "./entries/entry.ts";
 import type { IgnoredReason } from "./entries/entry-fact.ts";
 import { type CompactionPlan, type CompactionSettings, planFold } from "./ledger/compaction-plan.ts";
-import { isActive } from "./ledger/pool.ts";
+import { memoryStatus } from "./ledger/ledger.ts";
 import {
   CUT_EVERYTHING,
   type Drift,
@@ -27,6 +27,7 @@ export interface FoldedLedger {
   activeObservations: Observation[];
   /** Ids that a drop names, whether or not their observation was ever recorded */
   droppedObservationIds: string[];
+  /** Those that are not dropped, as when another has replaced them */
   reflections: Reflection[];
   /** What looked like memory and was left out, by reason */
   ignored: Record<IgnoredReason, number>;
@@ -174,10 +175,12 @@ function foldedLedger(
   const observations = readRecords<Observation>(records, "observations", entriesOf(branch, lookup));
   return {
     observations,
-    activeObservations: observations.filter(({ id }) => isActive(ledger, id)),
+    activeObservations: observations.filter(
+      ({ id }) => memoryStatus(ledger, "observations", id) === "active",
+    ),
     droppedObservationIds: [
       ...records.filter(({ droppedAt }) => droppedAt !== undefined).map(({ id }) => id),
-      ...[...ledger.earlyDrops.keys()].filter((id) => !ledger.observations.has(id)),
+      ...[...ledger.earlyDrops.observations.keys()].filter((id) => !ledger.observations.has(id)),
     ],
     reflections,
     ignored: { ...ledger.ignored },

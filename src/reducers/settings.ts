@@ -43,9 +43,11 @@ export const SettingsSchema = z.object({
       "Active observation tokens that the dropper aims back down to. Unset: half of observationsPoolMaxTokens.",
     ),
   foldPolicy: z
-    .enum(["pressure", "always"])
+    .enum(["pressure", "pool", "always"])
     .default("pressure")
-    .describe("pressure: full fold only when the pool reaches its maximum. always: at every compaction."),
+    .describe(
+      "When a compaction folds everything anew. pressure: at the first one, when the pool reaches its maximum, and when more than a tenth of the summary would be out of date. pool: only when the pool reaches its maximum. always: every time.",
+    ),
   summaryMaxTokens: tokens()
     .optional()
     .describe(

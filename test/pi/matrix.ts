@@ -8,7 +8,9 @@ import { join, resolve } from "node:path";
  * Those that this project does not depend on are installed from the registry once, into `.cache/pi-VERSION`.
  */
 const VERSIONS = ["0.87.1", "1.4.0", "1.5.2", "1.6.0"];
-const TESTS = ["main-job", "modes", "fidelity"].map((name) => `test/pi/${name}.test.ts`);
+const TESTS = ["main-job", "modes", "fidelity", "other-extensions", "context-windows"].map(
+  (name) => `test/pi/${name}.test.ts`,
+);
 
 const PI = "@earendil-works/pi-coding-agent";
 const ROOT = resolve(import.meta.dirname, "../..");

@@ -7,6 +7,7 @@ import type { EntryFact } from "../../src/reducers/entries/entry-fact.ts";
 import { planFold } from "../../src/reducers/ledger/compaction-plan.ts";
 import {
   CUT_EVERYTHING,
+  orderedObservations,
   resolveSelection,
   type Selection,
   selectedObservations,
@@ -18,6 +19,7 @@ import { recallFrom } from "../../src/reducers/ledger/recall.ts";
 import { renderSummary } from "../../src/reducers/ledger/summary.ts";
 import { sessionOfEntries } from "../../src/reducers/memory.ts";
 import { clocksOfSession, emptySession, extendSession, sessionOf } from "../../src/reducers/session.ts";
+import type { Settings } from "../../src/reducers/settings.ts";
 import { randomBranch } from "../support/random-branch.ts";
 
 const RUNS = { numRuns: 300 };
@@ -64,21 +66,50 @@ describe("folding", () => {
   });
 
   it("keeps the spec's rules for full memory and for compactions", () => {
+    const policies = fc.constantFrom<FoldPolicy[]>("pressure", "pool", "always");
     fc.assert(
-      fc.property(randomBranch, fc.nat(70), fc.integer({ min: 1, max: 3000 }), (entries, cutAt, pool) => {
-        const facts = factsOf(entries);
-        const { ledger } = sessionOf(facts);
-        const cut = cutAt >= facts.length ? CUT_EVERYTHING : cutAt;
-        const naive = naiveProjection(facts);
-        expect(idsSelected(selectFull(ledger))).toEqual(naive(CUT_EVERYTHING, CUT_EVERYTHING));
+      fc.property(
+        randomBranch,
+        fc.nat(70),
+        fc.integer({ min: 1, max: 3000 }),
+        policies,
+        (entries, cutAt, pool, foldPolicy) => {
+          const facts = factsOf(entries);
+          const { ledger } = sessionOf(facts);
+          const cut = cutAt >= facts.length ? CUT_EVERYTHING : cutAt;
+          const naive = naiveProjection(facts);
+          expect(idsSelected(selectFull(ledger))).toEqual(naive(CUT_EVERYTHING, CUT_EVERYTHING));
+          const selected = selectForCompaction(ledger, cut, { observationsPoolMaxTokens: pool, foldPolicy });
+          const [normal, full] = [naive(cut, ledger.fullFoldBoundary), naive(cut, cut)];
+          const isFull = isFullNaively(facts, normal, full, pool, foldPolicy);
+          expect(selected.fullFold).toBe(isFull);
+          expect(idsSelected(selected)).toEqual(isFull ? full : normal);
+        },
+      ),
+      { numRuns: 1000 },
+    );
+  });
+
+  it("leaves at most a tenth of a summary to what a full fold would change, but for the pool's maximum alone", () => {
+    fc.assert(
+      fc.property(randomBranch, fc.nat(70), (entries, cut) => {
+        const { ledger } = sessionOf(factsOf(entries));
         const selected = selectForCompaction(ledger, cut, {
-          observationsPoolMaxTokens: pool,
+          observationsPoolMaxTokens: 1_000_000,
           foldPolicy: "pressure",
         });
-        const normal = naive(cut, ledger.fullFoldBoundary);
-        const overPool = normal.tokens >= pool;
-        expect(selected.fullFold).toBe(overPool);
-        expect(idsSelected(selected)).toEqual(overPool ? naive(cut, cut) : normal);
+        const lines = (selection: Selection) => [
+          ...selectedObservations(selection),
+          ...selectedReflections(selection),
+        ];
+        const tokens = (records: { tokens: number }[]) =>
+          records.reduce((sum, record) => sum + record.tokens, 0);
+        const [shown, anew] = [lines(selected), lines({ ledger, cut, foldedThrough: cut })];
+        const changed = [
+          ...shown.filter((record) => !anew.includes(record)),
+          ...anew.filter((record) => !shown.includes(record)),
+        ];
+        expect(tokens(changed)).toBeLessThanOrEqual(tokens(shown) / 10);
       }),
       RUNS,
     );
@@ -92,6 +123,28 @@ describe("folding", () => {
         expect(ledger.counts.active).toBe(full.observations.length);
         expect(ledger.activeTokens).toBe(full.tokens);
         expect(ledger.counts.reflections).toBe(full.reflections.length);
+      }),
+      RUNS,
+    );
+  });
+});
+
+describe("the order of a projection", () => {
+  it("is that of what its observations rest on, then that of recording", () => {
+    fc.assert(
+      fc.property(randomBranch, (entries) => {
+        const facts = factsOf(entries);
+        const { ledger } = sessionOf(facts);
+        const ordered = orderedObservations(selectFull(ledger));
+        const recorded = [...ledger.observations.keys()];
+        const places = ordered.map(({ id, entry, watermark }) => {
+          const { ledger } = facts[entry] ?? {};
+          const record = ledger?.type === "observations" ? ledger.records.find((one) => one.id === id) : null;
+          const cited = record?.sources.map((source) => facts.findIndex((fact) => fact.id === source)) ?? [];
+          const before = cited.filter((at) => at >= 0 && at < entry);
+          return [before.length > 0 ? Math.max(...before) : watermark, recorded.indexOf(id)] as const;
+        });
+        expect(places).toEqual(places.toSorted(([a, m], [b, n]) => a - b || m - n));
       }),
       RUNS,
     );
@@ -143,12 +196,44 @@ describe("a summary", () => {
         const selection = selectFull(session.ledger);
         const resolved = resolveSelection(selection, session.branch, lookup);
         const observations = resolved.observations.map(({ id, tokenCount }) => ({ id, tokens: tokenCount }));
-        expect(ids({ ...resolved, observations })).toEqual(idsSelected(selection));
+        const selected = idsSelected(selection);
+        const inOrder = orderedObservations(selection).map(({ id }) => id);
+        expect(ids({ ...resolved, observations })).toEqual({ ...selected, observations: inOrder });
+        expect(inOrder.toSorted()).toEqual(selected.observations.toSorted());
       }),
       RUNS,
     );
   });
 });
+
+type FoldPolicy = Settings["foldPolicy"];
+type NaiveProjection = ReturnType<typeof ids>;
+
+/** When a fold is full, said of lists of ids: what would change is what stands in one of the two lists and not in the other. */
+function isFullNaively(
+  facts: EntryFact[],
+  normal: NaiveProjection,
+  full: NaiveProjection,
+  pool: number,
+  foldPolicy: FoldPolicy,
+): boolean {
+  if (foldPolicy === "always" || normal.tokens >= pool) return true;
+  if (foldPolicy === "pool") return false;
+  if (!facts.some(({ compaction }) => compaction?.folded)) return true;
+  const firstTokens = new Map<string, number>();
+  for (const { ledger } of facts.toReversed()) {
+    if (ledger === undefined || ledger.type === "drops") continue;
+    for (const { id, tokens } of ledger.records.toReversed()) firstTokens.set(id, tokens);
+  }
+  const sum = (list: string[]) => list.reduce((total, id) => total + (firstTokens.get(id) ?? 0), 0);
+  const [shown, anew] = [normal, full].map((one) => [...one.observations, ...one.reflections]) as [
+    string[],
+    string[],
+  ];
+  const leaving = shown.filter((id) => !anew.includes(id));
+  const appearing = anew.filter((id) => !shown.includes(id));
+  return (sum(leaving) + sum(appearing)) * 10 > sum(shown);
+}
 
 interface Ids {
   observations: readonly { id: string; tokens?: number }[];
@@ -185,11 +270,11 @@ function naiveProjection(facts: EntryFact[]) {
     return fact.ledger && watermark >= 0 ? [{ at, watermark, ledger: fact.ledger }] : [];
   });
   return (cut: number, foldedThrough: number) => {
-    const dropped = new Set(
-      valid.flatMap(({ watermark, ledger }) =>
-        ledger.type === "drops" && watermark <= foldedThrough ? ledger.observationIds : [],
-      ),
+    const drops = valid.flatMap(({ watermark, ledger }) =>
+      ledger.type === "drops" && watermark <= foldedThrough ? [ledger] : [],
     );
+    const dropped = new Set(drops.flatMap(({ observationIds }) => observationIds));
+    const droppedReflections = new Set(drops.flatMap(({ reflectionIds = [] }) => reflectionIds));
     const seen = new Set<string>();
     const observations = valid.flatMap(({ at, watermark, ledger }) => {
       if (ledger.type !== "observations") return [];
@@ -206,7 +291,7 @@ function naiveProjection(facts: EntryFact[]) {
       return ledger.records.filter((record) => {
         if (seenReflections.has(record.id)) return false;
         seenReflections.add(record.id);
-        return watermark <= foldedThrough;
+        return watermark <= foldedThrough && !droppedReflections.has(record.id);
       });
     });
     return ids({ observations, reflections });

@@ -1,6 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { collectObservations, collectReflections } from "../../src/effects/workers/tools/worker-tools.ts";
+import {
+  collectObservations,
+  collectReflections,
+  type KnownMemory,
+} from "../../src/effects/workers/tools/worker-tools.ts";
 import type { EntryLike } from "../../src/reducers/entries/entry.ts";
 import { memoryId } from "../../src/reducers/ledger/memory-id.ts";
 import { openMemory } from "../../src/reducers/memory.ts";
@@ -52,15 +56,14 @@ describe("a session with records of others", () => {
 });
 
 describe("what workers record", () => {
+  const nothing: KnownMemory = { statusOf: () => "unknown", isShown: () => false };
+
   it("is accepted by a V3 reader, whatever a model sends", () => {
     fc.assert(
       fc.property(text, ids, (content, cited) => {
-        const observer = collectObservations(new Map([["e0", 0]]), () => false);
+        const observer = collectObservations(new Map([["e0", 0]]), nothing);
         observer.tool.accept({ observations: [{ content, relevance: "low", sourceEntryIds: cited }] });
-        const reflector = collectReflections(
-          (id) => id === "e0",
-          () => false,
-        );
+        const reflector = collectReflections((id) => id === "e0", nothing);
         reflector.tool.accept({ reflections: [{ content, supportingObservationIds: cited }] });
         for (const one of observer.accepted) expect(v3Accepts("observation", one)).toBe(true);
         for (const one of reflector.accepted) expect(v3Accepts("reflection", one)).toBe(true);

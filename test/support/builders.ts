@@ -18,6 +18,7 @@ import {
   OBSERVATIONS_DROPPED,
   OBSERVATIONS_RECORDED,
   type Observation,
+  REFLECTIONS_DROPPED,
   REFLECTIONS_RECORDED,
   type Reflection,
 } from "../../src/reducers/ledger/records.ts";
@@ -73,6 +74,21 @@ export const reflected = (id: string, reflections: readonly unknown[], watermark
 
 export const dropped = (id: string, observationIds: readonly unknown[], watermark: string) =>
   custom(id, OBSERVATIONS_DROPPED, { observationIds, coversUpToId: watermark });
+
+/** Drops of observations by id, each with what superseded it. */
+export const superseded = (id: string, supersededBy: Readonly<Record<string, string>>, watermark: string) =>
+  custom(id, OBSERVATIONS_DROPPED, {
+    ...{ observationIds: Object.keys(supersededBy), coversUpToId: watermark },
+    ...{ reason: "superseded", supersededBy },
+  });
+
+export const replaced = (
+  id: string,
+  reflectionIds: readonly string[],
+  replacedBy: string,
+  watermark: string,
+) =>
+  custom(id, REFLECTIONS_DROPPED, { reflectionIds, replacedBy, kind: "replaced", coversUpToId: watermark });
 
 /** A compaction; `details` are memory of ours if they are `folded(…)`. */
 export const compaction = (id: string, firstKeptEntryId: string, details?: unknown) =>
@@ -157,6 +173,15 @@ export const fact = {
     }),
   dropped: (id: string, coversUpToId: string, ...observationIds: string[]): EntryFact =>
     ledger(id, { type: "drops", coversUpToId, observationIds }),
+  /** Drops of observations by id, each with what superseded it */
+  superseded: (id: string, coversUpToId: string, replacedBy: Record<string, string>): EntryFact =>
+    ledger(id, { type: "drops", coversUpToId, observationIds: Object.keys(replacedBy), replacedBy }),
+  /** The same for reflections */
+  replaced: (id: string, coversUpToId: string, replacedBy: Record<string, string>): EntryFact =>
+    ledger(id, {
+      ...{ type: "drops", coversUpToId, observationIds: [] },
+      ...{ reflectionIds: Object.keys(replacedBy), replacedBy },
+    }),
   /** What a worker's run appends; a dropper drops those of these ids. */
   recorded(worker: Worker, id: string, coversUpToId: string, ...records: string[]): EntryFact {
     if (worker === "observer") return fact.observed(id, coversUpToId, ...records);

@@ -24,6 +24,8 @@ export const randomBranch: fc.Arbitrary<EntryLike[]> = fc
         "observations",
         "reflections",
         "drops",
+        "supersedes",
+        "replaces",
         "edit",
         "compaction",
         "foldedCompaction",
@@ -123,6 +125,24 @@ function body(
         observationIds: [memoryId(`observation ${piece.seed % 40}`)],
         coversUpToId: marker,
       });
+    case "supersedes": {
+      // Any two, so that chains come up, and circles, and what supersedes itself.
+      const [old, now] = [piece.seed % 40, Math.floor(piece.at * 40)].map((n) =>
+        memoryId(`observation ${n}`),
+      );
+      const by = piece.odd > 9 ? now : { [String(old)]: now };
+      return custom("om.observations.dropped", {
+        ...{ observationIds: [old], coversUpToId: marker, reason: "superseded", supersededBy: by },
+      });
+    }
+    case "replaces": {
+      const ids = [piece.seed, piece.seed + 1].map((n) => memoryId(`reflection ${n % 20}`));
+      return custom("om.reflections.dropped", {
+        ...{ reflectionIds: ids, replacedBy: memoryId(`reflection ${Math.floor(piece.at * 20)}`) },
+        // Others write it without a marker.
+        ...(piece.odd < 10 ? { coversUpToId: marker } : {}),
+      });
+    }
     case "edit":
       return {
         type: "context_edit",

@@ -11,8 +11,10 @@ export interface V3Session {
   /** Contents of what the latest `om.folded` compaction shows */
   visible: { observations: string[]; reflections: string[] };
   clocks: { observe: number; reflect: number; drop: number; compact: number; sinceCompaction: number };
-  /** The memory of a compaction that keeps the last entry only, at a pool of 20,000 tokens */
+  /** The memory of a normal fold that keeps the last entry only, at a pool of 20,000 tokens: as V3 folds, and `"pool"` */
   next: { observations: string[]; reflections: string[] };
+  /** The same by the default policy where that folds everything anew; unset: it folds normally */
+  anew?: { observations: string[]; reflections: string[] };
   /** What `recall` says, by the content of the record: its status, or for a reflection what it rests on */
   recalls: Record<string, string>;
 }
@@ -63,6 +65,8 @@ export const V3_SESSIONS: Readonly<Record<string, V3Session & { file: string }>>
     visible: { observations: [BAY_4, MINUTES, DONE, BAY_5], reflections: [] },
     clocks: { observe: 13, reflect: 35, drop: 13, compact: 13, sinceCompaction: 4 },
     next: { observations: [BAY_4, MINUTES, DONE, BAY_5], reflections: [] },
+    // Two folds and no full one: what a third normal fold would hide is more than a tenth of it.
+    anew: { observations: [BAY_4, MINUTES, BAY_5], reflections: [COARSE] },
     recalls: { [BAY_4]: "active", [DONE]: "dropped", [COARSE]: "active, active" },
   },
   "a full fold": {
@@ -75,6 +79,7 @@ export const V3_SESSIONS: Readonly<Record<string, V3Session & { file: string }>>
     clocks: { observe: 4, reflect: 4, drop: 4, compact: 23, sinceCompaction: 14 },
     // What the full fold folded stays folded; the later drop and the later reflection wait for the next one.
     next: { observations: [TIDES, PLOTTED], reflections: [SOURCE] },
+    anew: { observations: [PLOTTED], reflections: [SOURCE, REVIEWS] },
     recalls: { [READ]: "dropped", [TIDES]: "dropped", [REVIEWS]: "dropped, active" },
   },
   "drops before their observation": {
@@ -86,6 +91,8 @@ export const V3_SESSIONS: Readonly<Record<string, V3Session & { file: string }>>
     visible: EMPTY,
     clocks: { observe: 5, reflect: 16, drop: 0, compact: 16, sinceCompaction: 16 },
     next: { observations: [LANE, RENAMED], reflections: [] },
+    // The first fold on a branch is full.
+    anew: { observations: [LANE], reflections: [] },
     recalls: { [LANE]: "active", [RENAMED]: "dropped" },
   },
   "ids that repeat": {
@@ -97,6 +104,7 @@ export const V3_SESSIONS: Readonly<Record<string, V3Session & { file: string }>>
     visible: EMPTY,
     clocks: { observe: 3, reflect: 3, drop: 3, compact: 12, sinceCompaction: 12 },
     next: { observations: [PORT, SET], reflections: [] },
+    anew: { observations: [PORT], reflections: [FIXED] },
     // The first record of an id stands: that of the first batch, which cites u1. Recall has the evidence of them all.
     recalls: { [PORT]: "active", [SET]: "dropped", [FIXED]: "active, dropped" },
   },
@@ -109,6 +117,7 @@ export const V3_SESSIONS: Readonly<Record<string, V3Session & { file: string }>>
     visible: EMPTY,
     clocks: { observe: 5, reflect: 5, drop: 14, compact: 14, sinceCompaction: 14 },
     next: { observations: [FRIDAY], reflections: [] },
+    anew: { observations: [FRIDAY], reflections: [DAY] },
     recalls: {
       [FRIDAY]: "active",
       [LOST]: "dangling",
@@ -126,6 +135,7 @@ export const V3_SESSIONS: Readonly<Record<string, V3Session & { file: string }>>
     visible: EMPTY,
     clocks: { observe: 14, reflect: 18, drop: 18, compact: 9, sinceCompaction: 4 },
     next: { observations: [SYSLOG], reflections: [] },
+    anew: { observations: [SYSLOG], reflections: [] },
     recalls: { [SYSLOG]: "active" },
   },
   "leftovers of version 2": {
@@ -137,6 +147,7 @@ export const V3_SESSIONS: Readonly<Record<string, V3Session & { file: string }>>
     visible: EMPTY,
     clocks: { observe: 2, reflect: 16, drop: 16, compact: 12, sinceCompaction: 7 },
     next: { observations: [HOUR], reflections: [] },
+    anew: { observations: [HOUR], reflections: [] },
     recalls: { [HOUR]: "active" },
   },
   "two branches, the newer": {
@@ -148,6 +159,7 @@ export const V3_SESSIONS: Readonly<Record<string, V3Session & { file: string }>>
     visible: EMPTY,
     clocks: { observe: 4, reflect: 4, drop: 20, compact: 20, sinceCompaction: 20 },
     next: { observations: [ASKED, POSTGRES], reflections: [] },
+    anew: { observations: [ASKED, POSTGRES], reflections: [RUNS_ON] },
     recalls: { [ASKED]: "active", [POSTGRES]: "active", [SQLITE]: "unknown", [RUNS_ON]: "active" },
   },
   "two branches, the older": {

@@ -6,6 +6,7 @@ import type { RunResult } from "../../reducers/engine/events.ts";
 import { observerChunk } from "../../reducers/engine/observer-chunk.ts";
 import { type EntryLike, timeOf } from "../../reducers/entries/entry.ts";
 import { renderSources } from "../../reducers/entries/sources.ts";
+import { memoryStatus } from "../../reducers/ledger/ledger.ts";
 import { activeObservations, coverageTiers, maximumDrops } from "../../reducers/ledger/pool.ts";
 import { resolveSelection, selectFull } from "../../reducers/ledger/projections.ts";
 import {
@@ -13,7 +14,9 @@ import {
   OBSERVATIONS_RECORDED,
   type ObservationsDropped,
   type ObservationsRecorded,
+  REFLECTIONS_DROPPED,
   REFLECTIONS_RECORDED,
+  type ReflectionsDropped,
   type ReflectionsRecorded,
 } from "../../reducers/ledger/records.ts";
 import { observerChunkBudget, poolTarget } from "../../reducers/settings.ts";
@@ -31,13 +34,13 @@ type StartRun = Extract<Command, { type: "startRun" }>;
 /** What is to be appended to the session. */
 export interface LedgerEntry {
   customType: string;
-  data: ObservationsRecorded | ReflectionsRecorded | ObservationsDropped;
+  data: ObservationsRecorded | ReflectionsRecorded | ObservationsDropped | ReflectionsDropped;
 }
 
-/** A run's result before it is told: with the ledger entry to append if it recorded. */
+/** A run's result before it is told: with the ledger entries to append, in order, if it recorded. */
 export type JobResult = Omit<RunResult, "failure"> & {
   failure?: WorkerFailure;
-  entry?: LedgerEntry;
+  entries?: readonly LedgerEntry[];
   /** Tokens of the last request; see `Spend` */
   asked?: number;
 };
@@ -75,7 +78,7 @@ const observe: Job = (session, command, access) => {
     {
       chunk: chunk.text,
       sources: new Map(chunk.sourceEntryIds.map((id) => [id, timeOfId(session, id)])),
-      isKnown: (id) => ledger.observations.has(id),
+      statusOf: (id) => memoryStatus(ledger, "observations", id),
       priorObservations: prior.observations,
       priorReflections: prior.reflections,
       priorShare: 1 / 2 ** command.failures,
@@ -85,10 +88,13 @@ const observe: Job = (session, command, access) => {
     limits,
   ).pipe(
     map((result) =>
-      jobResult(result, coversUpToId, sourceTokens, {
-        customType: OBSERVATIONS_RECORDED,
-        data: { observations: result.records, coversUpToId },
-      }),
+      jobResult(
+        result,
+        coversUpToId,
+        sourceTokens,
+        { customType: OBSERVATIONS_RECORDED, data: { observations: result.records, coversUpToId } },
+        ...superseded(result.replaced, coversUpToId),
+      ),
     ),
   );
 };
@@ -96,12 +102,17 @@ const observe: Job = (session, command, access) => {
 const reflect: Job = (session, _command, access) => {
   const { input, reflected, coversUpToId } = poolOf(session);
   if (coversUpToId === undefined || input.observations.length === 0) return of(NOTHING_TO_READ);
-  return runReflector({ ...input, reflected }, access, limitsFor(session, access)).pipe(
+  const { ledger } = session.state().session;
+  const statusOf = (id: string) => memoryStatus(ledger, "reflections", id);
+  return runReflector({ ...input, reflected, statusOf }, access, limitsFor(session, access)).pipe(
     map((result) =>
-      jobResult(result, coversUpToId, 0, {
-        customType: REFLECTIONS_RECORDED,
-        data: { reflections: result.records, coversUpToId },
-      }),
+      jobResult(
+        result,
+        coversUpToId,
+        0,
+        { customType: REFLECTIONS_RECORDED, data: { reflections: result.records, coversUpToId } },
+        ...replacedReflections(result.replaced, coversUpToId),
+      ),
     ),
   );
 };
@@ -127,6 +138,24 @@ const drop: Job = (session, _command, access) => {
     ),
   );
 };
+
+/** The drops of what new observations supersede, written after them: were only they written, nothing would be lost. */
+function superseded(replaced: ReadonlyMap<string, string>, coversUpToId: string): LedgerEntry[] {
+  if (replaced.size === 0) return [];
+  const observationIds = [...replaced.keys()];
+  const supersededBy = Object.fromEntries(replaced);
+  const data: ObservationsDropped = { observationIds, coversUpToId, reason: "superseded", supersededBy };
+  return [{ customType: OBSERVATIONS_DROPPED, data }];
+}
+
+/** The same for reflections, an entry for each new one: other readers of this type know one replacement to an entry. */
+function replacedReflections(replaced: ReadonlyMap<string, string>, coversUpToId: string): LedgerEntry[] {
+  return [...new Set(replaced.values())].map((replacedBy) => {
+    const reflectionIds = [...replaced.keys()].filter((id) => replaced.get(id) === replacedBy);
+    const data: ReflectionsDropped = { reflectionIds, replacedBy, kind: "replaced", coversUpToId };
+    return { customType: REFLECTIONS_DROPPED, data };
+  });
+}
 
 export const JOBS: Readonly<Record<StartRun["worker"], Job>> = {
   observer: observe,
@@ -164,7 +193,7 @@ function jobResult<T>(
   result: WorkerResult<T>,
   coversUpToId: string,
   sourceTokens: number,
-  entry: LedgerEntry,
+  ...entries: LedgerEntry[]
 ): JobResult {
   return {
     outcome: result.outcome,
@@ -176,7 +205,7 @@ function jobResult<T>(
     usage: result.usage,
     asked: result.asked,
     ...(result.failure && { failure: result.failure }),
-    ...(result.outcome === "recorded" && { entry }),
+    ...(result.outcome === "recorded" && { entries }),
   };
 }
 

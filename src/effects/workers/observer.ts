@@ -1,5 +1,6 @@
 import { map, type Observable } from "rxjs";
 import { estimateTextTokens } from "../../reducers/entries/tokens.ts";
+import type { MemoryStatus } from "../../reducers/ledger/ledger.ts";
 import type { Observation, Reflection } from "../../reducers/ledger/records.ts";
 import { runWorker } from "./model/conversation.ts";
 import { roomFor } from "./model/prompt-room.ts";
@@ -7,13 +8,13 @@ import type { ModelAccess, WorkerLimits } from "./model/request.ts";
 import { OBSERVER_SYSTEM_PROMPT, observerPrompt } from "./prompts/observer-prompt.ts";
 import { STATEMENT_TOKENS } from "./prompts/prior-memory.ts";
 import { collectObservations } from "./tools/worker-tools.ts";
-import { resultOf, type WorkerResult } from "./worker-result.ts";
+import { type ReplacingResult, replacingResultOf } from "./worker-result.ts";
 
 export interface ObserverInput {
   chunk: string;
   /** Entry id → its time in milliseconds, for every entry of the chunk */
   sources: ReadonlyMap<string, number>;
-  isKnown: (observationId: string) => boolean;
+  statusOf: (observationId: string) => MemoryStatus;
   priorObservations: readonly Observation[];
   priorReflections: readonly Reflection[];
   /** How much of the room for prior memory it may fill, from 0 to 1 */
@@ -38,7 +39,7 @@ const FRAME_TOKENS =
  * Throws a `WindowTooSmallError` where it has no room for a worker.
  */
 export function largestChunk(access: ModelAccess, limits: WorkerLimits): number {
-  const { tool } = collectObservations(new Map(), () => false);
+  const { tool } = collectObservations(new Map(), { statusOf: () => "unknown", isShown: () => false });
   const { userPrompt } = roomFor(access, { systemPrompt: OBSERVER_SYSTEM_PROMPT, tool }, limits);
   return Math.max(1, Math.floor((userPrompt - FRAME_TOKENS) * CHUNK_SHARE));
 }
@@ -48,15 +49,20 @@ export function runObserver(
   input: ObserverInput,
   access: ModelAccess,
   limits: WorkerLimits,
-): Observable<WorkerResult<Observation>> {
-  const collector = collectObservations(input.sources, input.isKnown);
+): Observable<ReplacingResult<Observation>> {
+  const prior = new Set(input.priorObservations.map(({ id }) => id));
+  let userPrompt = "";
+  const collector = collectObservations(input.sources, {
+    statusOf: input.statusOf,
+    isShown: (id) => prior.has(id) && userPrompt.includes(`[${id}]`),
+  });
   const request = { systemPrompt: OBSERVER_SYSTEM_PROMPT, tool: collector.tool };
   const room = roomFor(access, request, limits);
   const free = room.userPrompt - FRAME_TOKENS - estimateTextTokens(input.chunk);
   const priorRoom = Math.max(0, Math.min(LARGEST_PRIOR, free * PRIOR_SHARE));
   const priorBudget = Math.floor(priorRoom * input.priorShare);
-  const userPrompt = observerPrompt({ ...input, priorBudget });
+  userPrompt = observerPrompt({ ...input, priorBudget });
   return runWorker({ ...request, userPrompt }, access, room.limits).pipe(
-    map((spent) => resultOf(collector, spent)),
+    map((spent) => replacingResultOf(collector, spent)),
   );
 }

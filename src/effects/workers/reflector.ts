@@ -1,15 +1,17 @@
 import { map, type Observable } from "rxjs";
+import type { MemoryStatus } from "../../reducers/ledger/ledger.ts";
 import type { Reflection } from "../../reducers/ledger/records.ts";
 import { roomFor } from "./model/prompt-room.ts";
 import type { ModelAccess, WorkerLimits } from "./model/request.ts";
 import { type PoolInput, type PoolSlice, poolSlices, runSlices } from "./pool-slices.ts";
 import { observationLine, REFLECTOR_SYSTEM_PROMPT, reflectorPrompt } from "./prompts/reflector-prompt.ts";
 import { collectReflections } from "./tools/worker-tools.ts";
-import { resultOf, type WorkerResult } from "./worker-result.ts";
+import { type ReplacingResult, replacingResultOf } from "./worker-result.ts";
 
 export interface ReflectorInput extends PoolInput {
   /** How many of the observations, from the oldest on, earlier runs have read */
   reflected: number;
+  statusOf: (reflectionId: string) => MemoryStatus;
 }
 
 /**
@@ -20,13 +22,14 @@ export function runReflector(
   input: ReflectorInput,
   access: ModelAccess,
   limits: WorkerLimits,
-): Observable<WorkerResult<Reflection>> {
-  const known = new Set(input.reflections.map(({ id }) => id));
+): Observable<ReplacingResult<Reflection>> {
+  const existing = new Set(input.reflections.map(({ id }) => id));
   let shown: ReadonlySet<string> = new Set();
-  const collector = collectReflections(
-    (id) => shown.has(id),
-    (id) => known.has(id),
-  );
+  let userPrompt = "";
+  const collector = collectReflections((id) => shown.has(id), {
+    statusOf: input.statusOf,
+    isShown: (id) => existing.has(id) && userPrompt.includes(`[${id}]`),
+  });
   const request = { systemPrompt: REFLECTOR_SYSTEM_PROMPT, tool: collector.tool };
   const room = roomFor(access, request, limits);
   const frame = reflectorPrompt({ observationLines: [], reflections: [], reflectionBudget: 0 });
@@ -35,14 +38,16 @@ export function runReflector(
     slices.length > limits.maxTurns ? unreadFirst(slices, input.reflected) : slices,
     ({ observations, observationLines, reflectionBudget }) => {
       shown = new Set(observations.map(({ id }) => id));
-      // What an earlier slice has just recorded is known to this one.
-      const reflections = [...input.reflections, ...collector.accepted];
-      return { ...request, userPrompt: reflectorPrompt({ observationLines, reflections, reflectionBudget }) };
+      // What an earlier slice has just recorded or replaced is known to this one.
+      const { accepted, replaced } = collector;
+      const reflections = [...input.reflections.filter(({ id }) => !replaced.has(id)), ...accepted];
+      userPrompt = reflectorPrompt({ observationLines, reflections, reflectionBudget });
+      return { ...request, userPrompt };
     },
     access,
     room.limits,
   );
-  return spent$.pipe(map((spent) => resultOf(collector, spent)));
+  return spent$.pipe(map((spent) => replacingResultOf(collector, spent)));
 }
 
 /** Not all slices can have a turn: those with observations that no run has read come first, in order, then the others. */

@@ -2,6 +2,7 @@ import { catchError, defer, filter, map, merge, mergeMap, Observable, of, take, 
 import type { Command } from "../../machines/commands.ts";
 import { type Branch, isSourceAt, NOWHERE, positionOf } from "../../reducers/branch.ts";
 import type { Unstamped } from "../../reducers/engine/events.ts";
+import type { Worker } from "../../reducers/engine/lane-names.ts";
 import { messageOf } from "../../reducers/message-of.ts";
 import type { SessionState } from "../../reducers/session.ts";
 import { commandsOf, type Effect } from "../effect.ts";
@@ -39,7 +40,7 @@ export const workerRuns: Effect = (steps$, session) => {
 };
 
 function finished({ runId, worker }: StartRun, result: JobResult, durationMs: number): Unstamped {
-  const { entry: _, asked: __, failure, ...facts } = result;
+  const { entries: _, asked: __, failure, ...facts } = result;
   const why = failure && { failure: { kind: failure.kind, message: failure.message } };
   return { type: "run.finished", runId, worker, durationMs, ...facts, ...why };
 }
@@ -51,7 +52,9 @@ function runOf(command: StartRun, session: LiveSession, windows: LearntWindows):
     if (isTooLate) return of(ABORTED);
     if (session.isExtendedElsewhere()) return of(stale(NOTHING_DONE));
     const read = session.state().session;
-    return jobOf(command, session, windows).pipe(map((result) => appended(session, result, read)));
+    return jobOf(command, session, windows).pipe(
+      map((result) => appended(session, command.worker, result, read)),
+    );
   });
   // A tick later: the hook that a run starts from must not wait for its prompt to be built.
   return nextTick.pipe(
@@ -94,17 +97,18 @@ function whileOpen(session: LiveSession, access: ModelAccess): ModelAccess {
  * Writes what a run recorded, unless the session is gone, the branch that it read, which is `read`'s, was left, or somebody
  * else has written to the file.
  */
-function appended(session: LiveSession, result: JobResult, read: SessionState): JobResult {
-  if (result.coversUpToId === null || result.outcome === "failed") return result;
+function appended(session: LiveSession, worker: Worker, result: JobResult, read: SessionState): JobResult {
+  const { coversUpToId, entries = [] } = result;
+  if (coversUpToId === null || result.outcome === "failed") return result;
   if (!session.isOpen()) return stale(result);
   try {
     session.sync();
     const now = session.state().session;
     const isStale =
-      positionOf(now.branch, result.coversUpToId) === NOWHERE ||
-      (result.entry && !holdsOn(now, result.entry, read));
-    if (isStale || (result.entry && session.isExtendedElsewhere())) return stale(result);
-    if (result.entry) session.append(result.entry.customType, result.entry.data);
+      positionOf(now.branch, coversUpToId) === NOWHERE ||
+      !(worker === "observer" ? holdsOn(now, coversUpToId, read) : restsOn(now, entries, read));
+    if (isStale || (entries.length > 0 && session.isExtendedElsewhere())) return stale(result);
+    if (entries.length > 0) session.append(entries);
     return result;
   } catch (error) {
     return { ...result, ...failedResult(error), usage: result.usage, requests: result.requests };
@@ -116,21 +120,28 @@ function stale(result: Omit<JobResult, "outcome">): JobResult {
 }
 
 /**
- * Whether a branch that has the entry's watermark also has what the entry goes on from: for observations the same watermark
- * before them and nothing to observe that was omitted where they were made, or it would never be observed; for the
- * others the observations that they rest on.
+ * Whether what an observer found out about a stretch, be it that it holds nothing, stands on a branch that has its end: the same
+ * watermark is before it, and nothing to observe that was omitted where it was read, or it would never be observed.
  */
-function holdsOn({ branch, ledger }: SessionState, { data }: LedgerEntry, read: SessionState): boolean {
-  const { observe } = ledger.watermarks;
+function holdsOn({ branch, ledger }: SessionState, coversUpToId: string, read: SessionState): boolean {
   const before = read.ledger.watermarks.observe;
-  if ("observations" in data) {
-    return observe === before && !standsAnew(branch, read.branch, before, data.coversUpToId);
-  }
+  return ledger.watermarks.observe === before && !standsAnew(branch, read.branch, before, coversUpToId);
+}
+
+/** Whether a branch has the records that reflections or drops were made from. */
+function restsOn(now: SessionState, entries: readonly LedgerEntry[], read: SessionState): boolean {
+  const isBehind = now.ledger.watermarks.observe < read.ledger.watermarks.observe;
+  return !isBehind && entries.every((entry) => hasRecordsOf(now, entry));
+}
+
+function hasRecordsOf({ ledger }: SessionState, { data }: LedgerEntry): boolean {
+  if ("observations" in data) return true;
+  if ("reflectionIds" in data) return data.reflectionIds.every((id) => ledger.reflections.has(id));
   const ids =
     "reflections" in data
       ? data.reflections.flatMap(({ supportingObservationIds }) => supportingObservationIds)
       : data.observationIds;
-  return observe >= before && ids.every((id) => ledger.observations.has(id));
+  return ids.every((id) => ledger.observations.has(id));
 }
 
 /** Whether an entry after `watermark` is a source on one branch and was none on the other, to which it is common. */

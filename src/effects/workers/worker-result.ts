@@ -2,10 +2,21 @@ import type { RunResult } from "../../reducers/engine/events.ts";
 import type { SpentRun } from "./model/conversation.ts";
 import type { WorkerFailure } from "./model/failure.ts";
 import type { Collector } from "./tools/collector.ts";
+import type { ReplacingCollector } from "./tools/worker-tools.ts";
 
 /** What a worker's run came to, with the records themselves. */
 export type WorkerResult<T> = Omit<SpentRun, "failure"> &
   Pick<RunResult, "outcome" | "rejected"> & { records: T[]; failure?: WorkerFailure };
+
+/** The same with what the records put an end to: its id → the id of the record that does. */
+export type ReplacingResult<T> = WorkerResult<T> & { replaced: ReadonlyMap<string, string> };
+
+export function replacingResultOf<T>(
+  collector: ReplacingCollector<T>,
+  spentRun: SpentRun,
+): ReplacingResult<T> {
+  return { ...resultOf(collector, spentRun), replaced: collector.replaced };
+}
 
 /**
  * A run counts as a whole: one that breaks half-way recorded nothing. A model that tried to record and had everything

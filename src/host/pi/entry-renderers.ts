@@ -54,12 +54,27 @@ const WORDS: Readonly<Record<string, (entry: CustomEntry<unknown>) => EntryWords
   "om.observations.recorded": ({ data }) => recorded("observation", fieldsOf(data).observations),
   "om.reflections.recorded": ({ data }) => recorded("reflection", fieldsOf(data).reflections),
   "om.observations.dropped": ({ data }) => {
-    const named = listOf(fieldsOf(data).observationIds).filter((id) => typeof id === "string");
-    const ids = [...new Set(named)];
-    if (ids.length === 0) return undefined;
-    return { title: `${countOf(ids.length, "observation")} dropped`, details: ids.map((id) => `[${id}]`) };
+    const { observationIds, supersededBy } = fieldsOf(data);
+    return dropped("observation", observationIds, "superseded", supersededBy);
+  },
+  "om.reflections.dropped": ({ data }) => {
+    const { reflectionIds, replacedBy } = fieldsOf(data);
+    return dropped("reflection", reflectionIds, "replaced", replacedBy);
   },
 };
+
+/** `by`: what stands in the place of all of them, or by id what stands in that of each; then `verb` says what became of them. */
+function dropped(what: string, listed: unknown, verb: string, by: unknown): EntryWords | undefined {
+  const ids = [...new Set(listOf(listed).filter((id) => typeof id === "string"))];
+  if (ids.length === 0) return undefined;
+  const replacements = ids.map((id) => (typeof by === "string" ? by : fieldsOf(by)[id]));
+  const isReplaced = replacements.some((replacement) => typeof replacement === "string");
+  const details = ids.map((id, at) => {
+    const replacement = replacements[at];
+    return typeof replacement === "string" ? `[${id}] by [${replacement}]` : `[${id}]`;
+  });
+  return { title: `${countOf(ids.length, what)} ${isReplaced ? verb : "dropped"}`, details };
+}
 
 function recorded(what: string, records: unknown): EntryWords | undefined {
   const details = listOf(records).flatMap((record) => {

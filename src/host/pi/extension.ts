@@ -89,13 +89,15 @@ export default function memoryLanes(pi: ExtensionAPI): void {
   pi.on("agent_start", (_event, ctx) => enqueue(ctx, (session) => session.agentStarted()));
   pi.on("turn_end", (_event, ctx) => enqueue(ctx, (session) => session.turnEnded()));
   // Pi refuses prompts while it compacts, but keeps those that come before this hook has returned until it has.
-  pi.on("agent_settled", (event, ctx) => attempt(ctx, (session) => session.agentSettled(event.aborted)));
+  pi.on("agent_settled", (event, ctx) =>
+    attempt(ctx, (session) => session.agentSettled(event.aborted === true)),
+  );
   pi.on("model_select", (_event, ctx) => enqueue(ctx, (session) => session.modelSelected()));
   pi.on("session_tree", (_event, ctx) => enqueue(ctx, (session) => session.branchMoved()));
   pi.on("session_before_compact", (event, ctx) => attempt(ctx, (session) => session.beforeCompact(event)));
   pi.on("session_compact", (event, ctx) => enqueue(ctx, (session) => session.compacted(event.fromExtension)));
   pi.on("session_compact_failed", (event, ctx) =>
-    enqueue(ctx, (session) => session.compactFailed(event.aborted, event.errorMessage)),
+    enqueue(ctx, (session) => session.compactFailed(event.aborted === true, event.errorMessage)),
   );
 
   answerWhenIdle(pi, whenIdle);

@@ -106,8 +106,8 @@ export function openMemorySession(
       return isExtended;
     },
     sync,
-    append(customType, data) {
-      pi.appendEntry(customType, data);
+    append(entries) {
+      for (const { customType, data } of entries) pi.appendEntry(customType, data);
       sync();
     },
     workerModel: () => modelFor(ctx, settings.model),

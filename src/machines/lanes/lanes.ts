@@ -15,7 +15,7 @@ export interface Since {
   seq: number;
   /** ISO 8601 */
   at: string;
-  /** The arrows of its chart that it took with the event, in order: `FROM>TO` */
+  /** The arrows of its chart that it took with the event, in order: `FROM>TO`; none where nobody asked for them */
   arrows: readonly string[];
 }
 
@@ -38,6 +38,8 @@ export interface LanesOptions {
   inspect?: ((event: InspectionEvent) => void) | undefined;
   /** Each machine's persisted snapshot, by name */
   persisted?: Readonly<Record<string, unknown>> | undefined;
+  /** Whether `since` names the arrows that a lane took */
+  drawsArrows: boolean;
   onCommand: (command: Command) => void;
   onError: (error: unknown) => void;
 }
@@ -63,7 +65,7 @@ export interface Lanes {
 }
 
 /** Starts the lanes, from where they were when `persisted` says so. */
-export function createLanes({ inspect, persisted, onCommand, onError }: LanesOptions): Lanes {
+export function createLanes({ inspect, persisted, drawsArrows, onCommand, onError }: LanesOptions): Lanes {
   const optionsFor = (id: LaneName) => {
     const snapshot = persisted?.[id] as Snapshot<unknown> | undefined;
     return { id, ...(inspect && { inspect }), ...(snapshot && { snapshot }) };
@@ -79,14 +81,7 @@ export function createLanes({ inspect, persisted, onCommand, onError }: LanesOpt
     // An actor without an error observer would throw into the host process.
     (actors[lane] as AnyActor).subscribe({ error: onError });
     actors[lane].on("*", onCommand);
-    actors[lane].system.inspect((message) => {
-      if (message.type !== "@xstate.microstep") return;
-      for (const { source, target } of message._transitions) {
-        // Without a target it stays where it is.
-        const to = target?.[0]?.path.join(".");
-        if (to !== undefined) arrows.push(`${source.path.join(".") || ANY_STATE}>${to}`);
-      }
-    });
+    if (drawsArrows) actors[lane].system.inspect((message) => arrows.push(...arrowsOf(message)));
     actors[lane].start();
   }
   /** What was true when each lane last heard that its input changed and stayed as it was. */
@@ -133,6 +128,15 @@ export function createLanes({ inspect, persisted, onCommand, onError }: LanesOpt
       for (const lane of LANES) actors[lane].stop();
     },
   };
+}
+
+/** The arrows of a microstep's transitions; without a target a lane stays where it is. */
+function arrowsOf(message: InspectionEvent): string[] {
+  if (message.type !== "@xstate.microstep") return [];
+  return message._transitions.flatMap(({ source, target }) => {
+    const to = target?.[0]?.path.join(".");
+    return to === undefined ? [] : [`${source.path.join(".") || ANY_STATE}>${to}`];
+  });
 }
 
 interface Known {

@@ -1,6 +1,6 @@
 import type { EngineEvent } from "../../reducers/engine/events.ts";
 import type { Settings } from "../../reducers/settings.ts";
-import { createEngine, type Engine } from "../engine.ts";
+import { createEngine, type Engine, type EngineOptions } from "../engine.ts";
 import type { Keyframe } from "../keyframe.ts";
 import { createRecordingSimulation } from "../what-if/simulated-recording.ts";
 import { createRunStatistics } from "../what-if/workload.ts";
@@ -33,7 +33,7 @@ export interface Replay {
 }
 
 /** Runs recorded events through the very engine that runs live, from the start or from a keyframe. */
-export function createReplay(): Replay {
+export function createReplay({ drawsArrows = true }: Pick<EngineOptions, "drawsArrows"> = {}): Replay {
   const verifier = createVerifier();
   const report: ReplayReport = { events: 0, missingEvents: 0, verification: verifier.result };
   let part: Part | undefined;
@@ -45,7 +45,7 @@ export function createReplay(): Replay {
     // Openings of one session count from 1 each; a file that was begun in its middle repeats the number before it.
     const number = offset + first.seq;
     if (number < lastNumber || (number === lastNumber && keyframe === undefined)) offset = lastNumber;
-    const opened: Part = { engine: createEngine(keyframe ? { keyframe } : {}) };
+    const opened: Part = { engine: createEngine({ drawsArrows, ...(keyframe && { keyframe }) }) };
     keyframe = undefined;
     if (first.type !== "session.opened") missing(1);
     return opened;

@@ -1,6 +1,7 @@
 import { noUsage } from "../../reducers/engine/engine-state.ts";
 import { type EngineEvent, EVENT_VERSION, type Unstamped } from "../../reducers/engine/events.ts";
-import { describeEntry } from "../../reducers/entries/describe-entry.ts";
+import type { Worker } from "../../reducers/engine/lane-names.ts";
+import { describeEntry, recordsIn } from "../../reducers/entries/describe-entry.ts";
 import {
   type EntryLike,
   type EntryLookup,
@@ -78,6 +79,10 @@ export function timelineOf(session: SessionToTell): TimelineItem[] {
 
   function addLedger(fact: EntryFact, resultOf: string | undefined): void {
     if (!fact.ledger) return;
+    if (fact.ledger.type === "drops" && workerOf(fact.ledger) !== "dropper") {
+      addReplaced(fact, workerOf(fact.ledger));
+      return;
+    }
     add({ type: "branch.extended", entries: [fact] }, resultOf);
     const { ledger } = fact;
     add(
@@ -88,7 +93,7 @@ export function timelineOf(session: SessionToTell): TimelineItem[] {
         worker: workerOf(ledger),
         outcome: "recorded",
         coversUpToId: ledger.coversUpToId,
-        records: ledger.type === "drops" ? ledger.observationIds.length : ledger.records.length,
+        records: recordsIn(ledger),
         rejected: 0,
         requests: 0,
         sourceTokens: 0,
@@ -97,6 +102,14 @@ export function timelineOf(session: SessionToTell): TimelineItem[] {
       },
       fact.id,
     );
+  }
+
+  /** What a run's records supersede or replace is written right after them: it is part of the same result. */
+  function addReplaced(fact: EntryFact, worker: Worker): void {
+    const [recorded, finished] = items.slice(-2).map(({ event }) => event);
+    const isOfRun = finished?.type === "run.finished" && finished.worker === worker;
+    if (isOfRun && recorded?.type === "branch.extended") recorded.entries.push(fact);
+    else add({ type: "branch.extended", entries: [fact] });
   }
 }
 

@@ -148,10 +148,11 @@ export function createRunStatistics(): RunStatistics {
   };
 }
 
-/** Which worker writes ledger entries of this type. */
-export function workerOf({ type }: LedgerFact): Worker {
-  if (type === "observations") return "observer";
-  return type === "reflections" ? "reflector" : "dropper";
+/** Which worker writes such a ledger entry. */
+export function workerOf(ledger: LedgerFact): Worker {
+  if (ledger.type === "observations") return "observer";
+  if (ledger.type === "reflections" || ledger.reflectionIds) return "reflector";
+  return ledger.replacedBy ? "observer" : "dropper";
 }
 
 /** What a worker's records are counted per, given the state in which its run starts. */

@@ -5,6 +5,7 @@ import {
   isReflection,
   OBSERVATIONS_DROPPED,
   OBSERVATIONS_RECORDED,
+  REFLECTIONS_DROPPED,
   REFLECTIONS_RECORDED,
 } from "../ledger/records.ts";
 import { type EntryLike, type EntryLookup, fieldsOf, messageOf, textOf } from "./entry.ts";
@@ -154,7 +155,7 @@ const V2_DETAILS = "observational-memory";
 
 function describeCustom(base: EntryFact, entry: EntryLike): EntryFact {
   const { customType, data } = fieldsOf(entry);
-  const { coversUpToId, observations, reflections, observationIds } = fieldsOf(data);
+  const { coversUpToId, observations, reflections, observationIds, reflectionIds } = fieldsOf(data);
   switch (customType) {
     case OBSERVATIONS_RECORDED:
       return describeLedger(base, coversUpToId, observations, (watermark, values) => ({
@@ -183,7 +184,15 @@ function describeCustom(base: EntryFact, entry: EntryLike): EntryFact {
       return describeLedger(base, coversUpToId, observationIds, (watermark, values) => ({
         type: "drops",
         coversUpToId: watermark,
-        observationIds: validRecords(isMemoryId, values, (id) => id),
+        ...dropsOf("observationIds", values, fieldsOf(data).supersededBy),
+      }));
+    case REFLECTIONS_DROPPED:
+      // Others may write it without a marker: it then holds from where it stands.
+      return describeLedger(base, coversUpToId ?? entry.parentId, reflectionIds, (watermark, values) => ({
+        type: "drops",
+        coversUpToId: watermark,
+        observationIds: [],
+        ...dropsOf("reflectionIds", values, fieldsOf(data).replacedBy),
       }));
     default:
       return textOf(customType).startsWith("om.") ? { ...base, ignored: { reason: "v2", records: 1 } } : base;
@@ -200,7 +209,7 @@ function describeLedger(
     return { ...base, ignored: { reason: "malformed", records: 1 } };
   }
   const ledger = read(coversUpToId, values);
-  const kept = ledger.type === "drops" ? ledger.observationIds.length : ledger.records.length;
+  const kept = recordsIn(ledger);
   const malformed = values.length - kept;
   // A watermark without a single record would hide what lies before it: let it be observed again.
   if (kept === 0) {
@@ -211,6 +220,25 @@ function describeLedger(
     kind: "ledger",
     ledger,
     ...(malformed > 0 ? { ignored: { reason: "malformed", records: malformed } } : {}),
+  };
+}
+
+/** How many records a ledger entry holds, or drops. */
+export function recordsIn(ledger: LedgerFact): number {
+  if (ledger.type !== "drops") return ledger.records.length;
+  return ledger.observationIds.length + (ledger.reflectionIds?.length ?? 0);
+}
+
+/** The dropped ids, and what stands in their place: one id for all of them, or one by dropped id. */
+function dropsOf<L extends string>(list: L, values: readonly unknown[], by: unknown) {
+  const ids = validRecords(isMemoryId, values, (id) => id);
+  const replacements = ids.flatMap((id) => {
+    const replacement = typeof by === "object" ? fieldsOf(by)[id] : by;
+    return isMemoryId(replacement) && replacement !== id ? [[id, replacement] as const] : [];
+  });
+  return {
+    ...({ [list]: ids } as Record<L, string[]>),
+    ...(replacements.length > 0 && { replacedBy: Object.fromEntries(replacements) }),
   };
 }
 

@@ -42,7 +42,15 @@ export const LedgerFactSchema = z.discriminatedUnion("type", [
       z.object({ id: z.string(), tokens: z.number(), supports: z.array(z.string()), index: z.int() }),
     ),
   }),
-  z.object({ type: z.literal("drops"), ...watermark, observationIds: z.array(z.string()) }),
+  z.object({
+    type: z.literal("drops"),
+    ...watermark,
+    observationIds: z.array(z.string()),
+    /** Unset: none */
+    reflectionIds: z.array(z.string()).optional(),
+    /** Dropped id → id of the record that stands in its place; only for what was superseded or replaced. */
+    replacedBy: z.record(z.string(), z.string()).optional(),
+  }),
 ]);
 export type LedgerFact = z.infer<typeof LedgerFactSchema>;
 

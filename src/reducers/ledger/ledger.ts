@@ -12,21 +12,29 @@ export interface Written {
   readonly index: number;
 }
 
+/** What drops make of a record, or of one that is yet to be recorded. */
+export interface Dropped {
+  /** Position of the earliest watermark of a drop of it; undefined while it is active. */
+  readonly droppedAt: number | undefined;
+  /** The record that stands in its place, as the first drop that names one says; it may be dropped in its turn. */
+  readonly replacedBy: string | undefined;
+}
+
 /** An observation without its text. */
-export interface ObservationRecord extends Written {
+export interface ObservationRecord extends Written, Dropped {
   /** Estimated tokens of its text */
   readonly tokens: number;
   readonly relevance: Relevance;
   /** Position of the earliest cited source entry on the branch, or `NOWHERE`. */
   readonly firstSource: number;
+  /** Position of the latest one, by which projections order it; its watermark if none is on the branch. */
+  readonly lastSource: number;
   /** Position up to which its batch has read the conversation */
   readonly watermark: number;
-  /** Position of the earliest watermark of a drop of it; undefined while it is active. */
-  readonly droppedAt: number | undefined;
 }
 
 /** A reflection without its text. */
-export interface ReflectionRecord extends Written {
+export interface ReflectionRecord extends Written, Dropped {
   readonly tokens: number;
   readonly supports: readonly string[];
   readonly watermark: number;
@@ -60,18 +68,23 @@ export interface Watermarks {
 export interface Ledger {
   readonly observations: ReadonlyMap<string, ObservationRecord>;
   readonly reflections: ReadonlyMap<string, ReflectionRecord>;
-  /** Drops of observations that are recorded later or never: the position of the earliest watermark of one. */
-  readonly earlyDrops: ReadonlyMap<string, number>;
+  /** Drops of what is recorded later or never. An observation and a reflection of one text share their id. */
+  readonly earlyDrops: {
+    readonly observations: ReadonlyMap<string, Dropped>;
+    readonly reflections: ReadonlyMap<string, Dropped>;
+  };
   readonly unshown: ReadonlyMap<string, readonly UnshownRecord[]>;
   readonly watermarks: Watermarks;
   readonly counts: {
     readonly observations: number;
+    /** Those that are not dropped */
     readonly reflections: number;
     readonly active: number;
     readonly dropped: number;
   };
   /** Estimated tokens of the active observations */
   readonly activeTokens: number;
+  /** And of the reflections that are not dropped */
   readonly reflectionTokens: number;
   readonly compactions: number;
   readonly latestCompaction: CompactionRecord | null;
@@ -88,7 +101,7 @@ export function emptyLedger(): Ledger {
   return {
     observations: new Map(),
     reflections: new Map(),
-    earlyDrops: new Map(),
+    earlyDrops: { observations: new Map(), reflections: new Map() },
     unshown: new Map(),
     watermarks: { observe: NOWHERE, reflect: NOWHERE, drop: NOWHERE },
     counts: { observations: 0, reflections: 0, active: 0, dropped: 0 },
@@ -101,6 +114,16 @@ export function emptyLedger(): Ledger {
     ignored: { malformed: 0, dangling: 0, v2: 0 },
     ignoredEntries: [],
   };
+}
+
+/** `dropped`: perhaps before it was recorded, or without that it ever was. */
+export type MemoryStatus = "unknown" | "active" | "dropped";
+
+/** How a ledger knows an id of one kind. Dangling records are unknown to it. */
+export function memoryStatus(ledger: Ledger, kind: "observations" | "reflections", id: string): MemoryStatus {
+  const known = ledger[kind].get(id) ?? ledger.earlyDrops[kind].get(id);
+  if (!known) return "unknown";
+  return known.droppedAt === undefined ? "active" : "dropped";
 }
 
 const IGNORED_ENTRIES_KEPT = 5;
@@ -138,10 +161,11 @@ function applyObservations(
       addUnshown(draft, { id, kind: "observation", entry, index });
       continue;
     }
-    const firstSource = earliestOf(sources, branch, entry);
-    const droppedAt = earlyDrops.get(id);
-    observations.set(id, frozen({ id, tokens, relevance, firstSource, watermark, droppedAt, entry, index }));
-    if (droppedAt === undefined) {
+    const { firstSource, lastSource = watermark } = reachOf(sources, branch, entry);
+    const drop = earlyDrops.observations.get(id) ?? NOT_DROPPED;
+    const rests = { firstSource, lastSource, watermark };
+    observations.set(id, frozen({ id, tokens, relevance, ...rests, ...drop, entry, index }));
+    if (drop.droppedAt === undefined) {
       active++;
       activeTokens += tokens;
     } else dropped++;
@@ -166,32 +190,53 @@ function applyReflections(
     }
     // Evidence named twice is one piece of it.
     const named = [...new Set(supports)];
-    draft.reflections.set(id, frozen({ id, tokens, supports: named, watermark, entry, index }));
+    const drop = draft.earlyDrops.reflections.get(id) ?? NOT_DROPPED;
+    draft.reflections.set(id, frozen({ id, tokens, supports: named, watermark, ...drop, entry, index }));
+    if (drop.droppedAt !== undefined) continue;
     draft.counts.reflections++;
     draft.reflectionTokens += tokens;
   }
   draft.watermarks.reflect = Math.max(draft.watermarks.reflect, watermark);
 }
 
+const NOT_DROPPED: Dropped = { droppedAt: undefined, replacedBy: undefined };
+
 function applyDrops(draft: Draft<Ledger>, fact: LedgerFact & { type: "drops" }, watermark: number): void {
-  const { observations, earlyDrops, counts } = draft;
+  const { observations, reflections, earlyDrops, counts } = draft;
   for (const id of fact.observationIds) {
-    const observation = observations.get(id);
-    const droppedAt = Math.min(
-      watermark,
-      (observation ? observation.droppedAt : earlyDrops.get(id)) ?? watermark,
-    );
-    if (!observation) {
-      earlyDrops.set(id, droppedAt);
-      continue;
-    }
-    observations.set(id, frozen({ ...observation, droppedAt }));
-    if (observation.droppedAt !== undefined) continue;
+    const dropped = dropFrom(observations, earlyDrops.observations, id, fact, watermark);
+    if (!dropped) continue;
     counts.dropped++;
     counts.active--;
-    draft.activeTokens -= observation.tokens;
+    draft.activeTokens -= dropped.tokens;
   }
-  draft.watermarks.drop = Math.max(draft.watermarks.drop, watermark);
+  for (const id of fact.reflectionIds ?? []) {
+    const dropped = dropFrom(reflections, earlyDrops.reflections, id, fact, watermark);
+    if (!dropped) continue;
+    counts.reflections--;
+    draft.reflectionTokens -= dropped.tokens;
+  }
+  if (!fact.reflectionIds) draft.watermarks.drop = Math.max(draft.watermarks.drop, watermark);
+}
+
+/** Drops a record, also one that is yet to come; gives it if it has been active until now. */
+function dropFrom<T extends Dropped>(
+  records: Map<string, T>,
+  earlyDrops: Map<string, Draft<Dropped>>,
+  id: string,
+  fact: LedgerFact & { type: "drops" },
+  watermark: number,
+): T | undefined {
+  const record = records.get(id);
+  const before = record ?? earlyDrops.get(id) ?? NOT_DROPPED;
+  const drop: Dropped = {
+    droppedAt: Math.min(watermark, before.droppedAt ?? watermark),
+    replacedBy: before.replacedBy ?? fact.replacedBy?.[id],
+  };
+  if (!record) earlyDrops.set(id, drop);
+  // Not frozen: it may hold drafts (`supports`), which Immer has yet to settle.
+  else records.set(id, Object.assign({}, record, drop));
+  return record?.droppedAt === undefined ? record : undefined;
 }
 
 function applyCompaction(
@@ -230,14 +275,21 @@ function frozen<T extends Written>(record: T): Draft<T> {
   return Object.freeze(record) as Draft<T>;
 }
 
-/** Position of the earliest of these entries among those before position `at`, or `NOWHERE`. */
-function earliestOf(ids: readonly string[], branch: Branch, at: number): number {
-  let earliest = NOWHERE;
+/** Positions of the earliest and of the latest of these entries among those before position `at`. */
+function reachOf(
+  ids: readonly string[],
+  branch: Branch,
+  at: number,
+): { firstSource: number; lastSource: number | undefined } {
+  let firstSource = NOWHERE;
+  let lastSource: number | undefined;
   for (const id of ids) {
     const position = positionBefore(branch, at, id);
-    if (position !== NOWHERE && (earliest === NOWHERE || position < earliest)) earliest = position;
+    if (position === NOWHERE) continue;
+    if (firstSource === NOWHERE || position < firstSource) firstSource = position;
+    if (lastSource === undefined || position > lastSource) lastSource = position;
   }
-  return earliest;
+  return { firstSource, lastSource };
 }
 
 /** Where an entry is among those before position `at`, or `NOWHERE`. */

@@ -1,29 +1,24 @@
 import { poolTarget, type Settings } from "../settings.ts";
 import type { Ledger, ObservationRecord } from "./ledger.ts";
-import { selectedObservations, selectFull } from "./projections.ts";
+import { orderedObservations, selectedReflections, selectFull } from "./projections.ts";
 
 /** How well reflections already preserve an observation: review context for the workers, never a quota. */
 export type CoverageTier = "none" | "partial" | "strong";
 
 const STRONG_COVERAGE = 2;
 
-/** Each active observation's tier: no reflection cites it, one does, or several do. */
+/** Each active observation's tier: no reflection cites it, one does, or several do. Replaced ones are out of view. */
 export function coverageTiers(ledger: Ledger): Map<string, CoverageTier> {
   const supports = new Map<string, number>();
-  for (const { supports: ids } of ledger.reflections.values()) {
+  for (const { supports: ids } of selectedReflections(selectFull(ledger))) {
     for (const id of ids) supports.set(id, (supports.get(id) ?? 0) + 1);
   }
   return new Map(activeObservations(ledger).map(({ id }) => [id, tierOf(supports.get(id) ?? 0)] as const));
 }
 
-/** Those that are not dropped, oldest first. */
+/** Those that are not dropped, in the order of what they rest on. */
 export function activeObservations(ledger: Ledger): ObservationRecord[] {
-  return [...selectedObservations(selectFull(ledger))];
-}
-
-export function isActive({ observations }: Ledger, observationId: string): boolean {
-  const observation = observations.get(observationId);
-  return observation !== undefined && observation.droppedAt === undefined;
+  return orderedObservations(selectFull(ledger));
 }
 
 export function isPoolOverTarget(ledger: Ledger, settings: Settings): boolean {

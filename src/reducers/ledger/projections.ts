@@ -1,7 +1,7 @@
 import { type Branch, idAt, NOWHERE } from "../branch.ts";
 import type { EntryLookup } from "../entries/entry.ts";
 import type { Settings } from "../settings.ts";
-import type { Ledger, ObservationRecord, ReflectionRecord } from "./ledger.ts";
+import type { Dropped, Ledger, ObservationRecord, ReflectionRecord } from "./ledger.ts";
 import { type EntryAt, entriesOf, readFolded, readRecords } from "./record-text.ts";
 import type { Observation, Projection, Reflection } from "./records.ts";
 
@@ -17,44 +17,94 @@ export interface Selection {
 /** The position of a cut that keeps nothing. */
 export const CUT_EVERYTHING = Number.POSITIVE_INFINITY;
 
-/** Full memory: every active observation and every reflection of the branch. */
+/** Full memory: every active observation and reflection of the branch. */
 export function selectFull(ledger: Ledger): Selection {
   return { ledger, cut: CUT_EVERYTHING, foldedThrough: CUT_EVERYTHING };
 }
 
+type FoldSettings = Pick<Settings, "observationsPoolMaxTokens" | "foldPolicy">;
+
 /**
  * Memory for a compaction that keeps everything from position `cut` on. Normally new observations join what
  * the last full fold had: reflections and drops stay as of that fold, so that the summary's beginning stays
- * the same from one compaction to the next. When the observations so selected reach the pool's maximum, or what a summary
- * may have (or the policy says always), everything is folded anew.
+ * the same from one compaction to the next. A full fold takes what lies before the cut as it is by now; `isFullFoldDue`
+ * says when.
  */
 export function selectForCompaction(
   ledger: Ledger,
   cut: number,
-  settings: Pick<Settings, "observationsPoolMaxTokens" | "foldPolicy">,
+  settings: FoldSettings,
   summaryTokens = Number.POSITIVE_INFINITY,
 ): Selection & { readonly fullFold: boolean } {
   const normal: Selection = { ledger, cut, foldedThrough: ledger.fullFoldBoundary };
-  const fullFold =
-    settings.foldPolicy === "always" ||
-    isPoolAtMaximum(normal, Math.min(settings.observationsPoolMaxTokens, summaryTokens));
-  return { ...normal, ...(fullFold && { foldedThrough: cut }), fullFold };
+  const full: Selection = { ledger, cut, foldedThrough: cut };
+  const fullFold = isFullFoldDue(normal, full, settings, summaryTokens);
+  return { ...(fullFold ? full : normal), fullFold };
+}
+
+/** A normal fold may have so much of its tokens in what a full fold would change, and no more. */
+const STALE_SHARE = 0.1;
+
+/**
+ * Whether to fold everything anew: when the pool reaches its maximum, or what a summary may have. By the default policy also at
+ * the first fold of ours, before which nothing stands that could stay the same, and when a normal fold would show too much
+ * that no longer holds, or hide too much that does.
+ */
+function isFullFoldDue(
+  normal: Selection,
+  full: Selection,
+  { foldPolicy, observationsPoolMaxTokens }: FoldSettings,
+  summaryTokens: number,
+): boolean {
+  const { ledger } = normal;
+  const maximum = Math.min(observationsPoolMaxTokens, summaryTokens);
+  if (foldPolicy === "always" || maximum <= 0) return true;
+  if (foldPolicy === "pressure" && !ledger.latestFolded) return true;
+  let [shown, stale] = [0, 0];
+  for (const record of ledger.observations.values()) {
+    const isShown = showsObservation(normal, record);
+    if (isShown) shown += record.tokens;
+    if (shown >= maximum) return true;
+    if (isShown !== showsObservation(full, record)) stale += record.tokens;
+  }
+  if (foldPolicy === "pool") return false;
+  for (const record of ledger.reflections.values()) {
+    const isShown = showsReflection(normal, record);
+    if (isShown) shown += record.tokens;
+    if (isShown !== showsReflection(full, record)) stale += record.tokens;
+  }
+  return stale > shown * STALE_SHARE;
 }
 
 /** The selected observations in the order of recording, one by one: a compaction walks tens of thousands of them. */
-export function* selectedObservations({
-  ledger,
-  cut,
-  foldedThrough,
-}: Selection): Generator<ObservationRecord> {
-  for (const record of ledger.observations.values()) {
-    const isDropped = record.droppedAt !== undefined && record.droppedAt <= foldedThrough;
-    if (!isDropped && liesBefore(record, cut)) yield record;
+export function* selectedObservations(selection: Selection): Generator<ObservationRecord> {
+  for (const record of selection.ledger.observations.values()) {
+    if (showsObservation(selection, record)) yield record;
   }
 }
 
-export function selectedReflections({ ledger, foldedThrough }: Selection): ReflectionRecord[] {
-  return [...ledger.reflections.values()].filter(({ watermark }) => watermark <= foldedThrough);
+/** The same in the order of what they rest on: the latest source of each, then the order of recording. */
+export function orderedObservations(selection: Selection): ObservationRecord[] {
+  const records = [...selectedObservations(selection)];
+  // Batches follow each other, so next to nothing is out of order: such a list is sorted in about one walk over it.
+  return records.sort((a, b) => a.lastSource - b.lastSource);
+}
+
+/** In the order of recording. */
+export function selectedReflections(selection: Selection): ReflectionRecord[] {
+  return [...selection.ledger.reflections.values()].filter((record) => showsReflection(selection, record));
+}
+
+function showsObservation({ cut, foldedThrough }: Selection, record: ObservationRecord): boolean {
+  return !isDroppedThrough(record, foldedThrough) && liesBefore(record, cut);
+}
+
+function showsReflection({ foldedThrough }: Selection, record: ReflectionRecord): boolean {
+  return record.watermark <= foldedThrough && !isDroppedThrough(record, foldedThrough);
+}
+
+function isDroppedThrough({ droppedAt }: Dropped, position: number): boolean {
+  return droppedAt !== undefined && droppedAt <= position;
 }
 
 /** Whether a selection holds any record at all. */
@@ -62,7 +112,7 @@ export function isEmptySelection(selection: Selection): boolean {
   return selectedObservations(selection).next().done === true && selectedReflections(selection).length === 0;
 }
 
-/** Reads the selected records' text; a record whose entry is gone is left out. */
+/** Reads the selected records' text, observations in the order of what they rest on; a record whose entry is gone is left out. */
 export function resolveSelection(selection: Selection, branch: Branch, lookup: EntryLookup): Projection {
   return selectedProjection(selection, entriesOf(branch, lookup));
 }
@@ -70,7 +120,7 @@ export function resolveSelection(selection: Selection, branch: Branch, lookup: E
 /** The same, from entries by position. */
 export function selectedProjection(selection: Selection, entryAt: EntryAt): Projection {
   return {
-    observations: readRecords<Observation>([...selectedObservations(selection)], "observations", entryAt),
+    observations: readRecords<Observation>(orderedObservations(selection), "observations", entryAt),
     reflections: readRecords<Reflection>(selectedReflections(selection), "reflections", entryAt),
   };
 }
@@ -103,17 +153,6 @@ export function diffProjections(visible: Projection, full: Projection): Drift {
     reflectionsToAppear: missingFrom(visible.reflections, full.reflections),
     reflectionsToLeave: missingFrom(full.reflections, visible.reflections),
   };
-}
-
-/** Whether the observations that would be selected reach the pool's maximum; not all of them need be looked at. */
-function isPoolAtMaximum(selection: Selection, maximum: number): boolean {
-  if (maximum <= 0) return true;
-  let pool = 0;
-  for (const { tokens } of selectedObservations(selection)) {
-    pool += tokens;
-    if (pool >= maximum) return true;
-  }
-  return false;
 }
 
 /**

@@ -2,8 +2,7 @@ import { type Branch, idAt, isSourceAt, kindAt, NOWHERE, positionOf } from "../b
 import type { EntryLookup } from "../entries/entry.ts";
 import { type ContextEdit, contextEditOf, renderSource } from "../entries/sources.ts";
 import type { SessionState } from "../session.ts";
-import type { UnshownRecord } from "./ledger.ts";
-import { isActive } from "./pool.ts";
+import { type Ledger, memoryStatus, type UnshownRecord } from "./ledger.ts";
 import { entriesOf, readRecords } from "./record-text.ts";
 import type { Observation, Reflection } from "./records.ts";
 
@@ -21,18 +20,23 @@ export type RecalledSource =
   | { entryId: string; status: "missing" | "not-a-source" };
 
 /** `dangling`: recorded for a range that is not on this branch, so no projection shows it. */
-export type ObservationStatus = "active" | "dropped" | "dangling";
+export type RecordStatus = "active" | "dropped" | "dangling";
 
 export interface RecalledObservation {
   /** The record that memory shows: the first of its id */
   observation: Observation;
-  status: ObservationStatus;
+  status: RecordStatus;
+  /** What superseded it, what superseded that in its turn, and so on: ids, the last one the newest. Empty for most. */
+  replacedBy: string[];
   /** Those of every record of this id, each once */
   sources: RecalledSource[];
 }
 
 export interface RecalledReflection {
   reflection: Reflection;
+  status: RecordStatus;
+  /** What replaced it, likewise */
+  replacedBy: string[];
   /** What every record of this id rests on, each once */
   supporting: RecalledObservation[];
   /** Cited observation ids that this branch does not have. */
@@ -62,11 +66,10 @@ function recallObservation(
   const records = recordsOf<Observation>(session, lookup, "observation", id);
   const [observation] = records;
   if (!observation) return undefined;
-  const status = ledger.observations.has(id) ? (isActive(ledger, id) ? "active" : "dropped") : "dangling";
   const sources = new Set(records.flatMap(({ sourceEntryIds }) => sourceEntryIds));
   return {
     observation,
-    status,
+    ...fateOf(ledger, "observations", id),
     sources: [...sources].map((entryId) => recallSource(branch, lookup, entryId)),
   };
 }
@@ -86,7 +89,26 @@ function recallReflection(
     if (observation) supporting.push(observation);
     else missingObservationIds.push(observationId);
   }
-  return { reflection, supporting, missingObservationIds };
+  return { reflection, ...fateOf(session.ledger, "reflections", id), supporting, missingObservationIds };
+}
+
+function fateOf(
+  ledger: Ledger,
+  kind: "observations" | "reflections",
+  id: string,
+): { status: RecordStatus; replacedBy: string[] } {
+  const records = ledger[kind];
+  if (!records.has(id)) return { status: "dangling", replacedBy: [] };
+  // What others have written may go round in a circle.
+  const replacedBy = new Set<string>();
+  for (let next = records.get(id)?.replacedBy; next !== undefined && next !== id && !replacedBy.has(next); ) {
+    replacedBy.add(next);
+    next = records.get(next)?.replacedBy;
+  }
+  return {
+    status: memoryStatus(ledger, kind, id) === "active" ? "active" : "dropped",
+    replacedBy: [...replacedBy],
+  };
 }
 
 /** Every record of an id on the branch: first the one that projections show, if there is one. */

@@ -9,6 +9,7 @@ import { fieldsOf } from "../entries/entry.ts";
 export const OBSERVATIONS_RECORDED = "om.observations.recorded";
 export const REFLECTIONS_RECORDED = "om.reflections.recorded";
 export const OBSERVATIONS_DROPPED = "om.observations.dropped";
+export const REFLECTIONS_DROPPED = "om.reflections.dropped";
 export const FOLDED = "om.folded";
 
 export const RELEVANCES = ["low", "medium", "high", "critical"] as const;
@@ -37,7 +38,7 @@ export const ObservationSchema = z.object({
   id: MemoryIdSchema,
   /** V3 writes several lines now and then; they are read as one (`recordReader`). */
   content: z.string().regex(VISIBLE),
-  /** `YYYY-MM-DD HH:MM`, local time, of the earliest cited source entry. */
+  /** `YYYY-MM-DD HH:MM`, local time, of the latest cited source entry; of the earliest where V3 wrote it. */
   timestamp: z.string().min(1).refine(isOneLine),
   relevance: RelevanceSchema,
   sourceEntryIds: evidence(),
@@ -131,6 +132,17 @@ export interface ReflectionsRecorded {
 }
 export interface ObservationsDropped {
   observationIds: string[];
+  coversUpToId: string;
+  /** The dropped ones no longer hold, or are finished: newer ones, by dropped id, say what does. */
+  reason?: "superseded";
+  supersededBy?: Readonly<Record<string, string>>;
+}
+/** V3 readers pass over it; a fork of V3 reads and writes it. */
+export interface ReflectionsDropped {
+  reflectionIds: string[];
+  /** The reflection that stands in the place of all of them */
+  replacedBy: string;
+  kind: "replaced";
   coversUpToId: string;
 }
 

@@ -1,11 +1,11 @@
 import { estimateTextTokens } from "../entries/tokens.ts";
 import { asCleanLine } from "../ledger/memory-id.ts";
 import type {
-  ObservationStatus,
   Recalled,
   RecalledObservation,
   RecalledReflection,
   RecalledSource,
+  RecordStatus,
 } from "../ledger/recall.ts";
 import { renderObservation, renderReflection } from "../ledger/summary.ts";
 import { clipped, compact, countOf, grouped } from "../words.ts";
@@ -115,22 +115,32 @@ function note(head: string, within: readonly string[] = []): Part {
   return { head, within, kind: "note" };
 }
 
-const STATUS_WORDS: Record<ObservationStatus, string> = {
+const STATUS_WORDS: Record<RecordStatus, string> = {
   active: "active",
   dropped: "dropped from active memory",
   dangling: "not part of this branch's memory: the range it covers is on another branch",
 };
 
+/** `superseded by [id], which was superseded by [id]` */
+function fateWords(
+  { status, replacedBy }: Pick<RecalledObservation, "status" | "replacedBy">,
+  verb: string,
+): string {
+  if (status !== "dropped" || replacedBy.length === 0) return STATUS_WORDS[status];
+  return replacedBy.map((id) => `${verb} by [${id}]`).join(", which was ");
+}
+
 function describeObservation(
-  { observation, status, sources }: RecalledObservation,
+  recalled: RecalledObservation,
   sourceWords: SourceWords,
   above: readonly string[] = [],
 ): Part[] {
+  const { observation, sources } = recalled;
   const line = renderObservation(observation);
   const within = [...above, line];
   return [
     {
-      head: `Observation (${STATUS_WORDS[status]})\n${line}`,
+      head: `Observation (${fateWords(recalled, "superseded")})\n${line}`,
       within: above,
       ...(above.length > 0 ? { line, kind: "support" } : { kind: "record" }),
     },
@@ -140,12 +150,11 @@ function describeObservation(
   ];
 }
 
-function describeReflection(
-  { reflection, supporting, missingObservationIds }: RecalledReflection,
-  sourceWords: SourceWords,
-): Part[] {
+function describeReflection(recalled: RecalledReflection, sourceWords: SourceWords): Part[] {
+  const { reflection, status, supporting, missingObservationIds } = recalled;
+  const fate = status === "active" ? "" : ` (${fateWords(recalled, "replaced")})`;
   const line = renderReflection(reflection);
-  const parts: Part[] = [{ head: `Reflection\n${line}`, within: [], kind: "record" }];
+  const parts: Part[] = [{ head: `Reflection${fate}\n${line}`, within: [], kind: "record" }];
   if (supporting.length === 0) parts.push(note("None of its supporting observations is on this branch."));
   else parts.push(note(`It rests on ${countOf(supporting.length, "observation")}:`, [line]));
   for (const observation of supporting) parts.push(...describeObservation(observation, sourceWords, [line]));

@@ -106,6 +106,19 @@ describe("a result", () => {
     expect(await lane("observer")).toBe("idle");
   });
 
+  it("that found nothing stands for no branch that lacks what was observed before it", async () => {
+    start({ observerChunkMaxTokens: 500 });
+    const [first, second] = [pi.user(LONG), pi.user(LONG)];
+    await turn();
+    await observe("The user says word.", first);
+    // The rest is read at once; meanwhile the branch is left for one on which nothing is observed.
+    pi.moveTo(second);
+    waiting("record_observations").say("Nothing worth recording.");
+    await ticks();
+    await turn();
+    expect(waiting("record_observations").prompt).toContain(`[Source entry id: ${first}]`);
+  });
+
   it("stands when the branch that was moved to has its watermark", async () => {
     start();
     const first = pi.user(LONG);

@@ -17,7 +17,7 @@ import type { PoolInput } from "../../../src/effects/workers/pool-slices.ts";
 import { DROPPER_SYSTEM_PROMPT } from "../../../src/effects/workers/prompts/dropper-prompt.ts";
 import { OBSERVER_SYSTEM_PROMPT } from "../../../src/effects/workers/prompts/observer-prompt.ts";
 import { REFLECTOR_SYSTEM_PROMPT } from "../../../src/effects/workers/prompts/reflector-prompt.ts";
-import { runReflector } from "../../../src/effects/workers/reflector.ts";
+import { type ReflectorInput, runReflector } from "../../../src/effects/workers/reflector.ts";
 import { estimateTextTokens } from "../../../src/reducers/entries/tokens.ts";
 import { memoryId } from "../../../src/reducers/ledger/memory-id.ts";
 import { observationOf, reflectionOf } from "../../support/builders.ts";
@@ -52,7 +52,7 @@ function chunk(changes: Partial<ObserverInput> = {}): ObserverInput {
   return {
     chunk: "[Source entry id: e1]\n[User @ 2026-01-15 14:30]\nTabs, please.",
     sources: new Map([["e1", 0]]),
-    isKnown: () => false,
+    statusOf: () => "unknown",
     priorObservations: [],
     priorReflections: [],
     priorShare: 1,
@@ -77,7 +77,10 @@ describe("the observer", () => {
     script("observer", DONE);
     expect(await observe()).toMatchObject({ outcome: "empty", records: [], rejected: 0 });
     model.use({ observer: (request) => (freshToolResults(request).length > 0 ? DONE : recording(GOOD)) });
-    expect(await observe(chunk({ isKnown: () => true }))).toMatchObject({ outcome: "empty", rejected: 0 });
+    expect(await observe(chunk({ statusOf: () => "active" }))).toMatchObject({
+      outcome: "empty",
+      rejected: 0,
+    });
   });
 
   it("lets the model mend a refused record in the same run", async () => {
@@ -169,7 +172,11 @@ const NARROW = { contextWindow: 6000 + 4096 };
 describe("the reflector", () => {
   const reflect = (input = pool(), changes = {}, modelChanges = {}, reflected = 0) =>
     firstValueFrom(
-      runReflector({ ...input, reflected }, accessTo(model.url, modelChanges), limitsOf(changes)),
+      runReflector(
+        { ...input, reflected, statusOf: () => "unknown" },
+        accessTo(model.url, modelChanges),
+        limitsOf(changes),
+      ),
     );
 
   it("records reflections on the pool, with its system prompt and the coverage in sight", async () => {
@@ -299,7 +306,7 @@ describe("the reflector", () => {
         return DONE;
       },
     });
-    const input = { ...pool(), reflected: 0 };
+    const input: ReflectorInput = { ...pool(), reflected: 0, statusOf: () => "unknown" };
     const running = runReflector(input, accessTo(model.url, NARROW), limitsOf()).subscribe(told);
     await vi.waitFor(() => expect(model.requests[0]?.aborted || model.requests[0]?.answered).toBe(true));
     expect(running.closed).toBe(true);

@@ -188,7 +188,7 @@ describe("a bad value", () => {
     [
       "foldPolicy",
       "never",
-      'is "never", but must be one of "pressure", "always"; the default, "pressure", is used',
+      'is "never", but must be one of "pressure", "pool", "always"; the default, "pressure", is used',
     ],
     [
       "printWaitMs",

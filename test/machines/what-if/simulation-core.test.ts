@@ -253,6 +253,14 @@ describe("a modelled compaction", () => {
       .flatMap(({ event }) => (event.type === "branch.extended" ? event.entries : []))
       .find(({ kind }) => kind === "compaction");
 
+  it("is a full fold the first time, and by the pool alone where that is the policy", () => {
+    const fullFold = (foldPolicy: Settings["foldPolicy"]) => {
+      const patch = { observeAfterTokens: 1e6, compactionGapMaxTokens: 0, foldPolicy };
+      return entryOf(compacted([2500, 1500, 1500], { patch }))?.compaction?.fullFold;
+    };
+    expect([fullFold("pressure"), fullFold("pool")]).toEqual([true, false]);
+  });
+
   it("keeps what Pi would", () => {
     const s = compacted([2500, 1500, 1500]);
     expect(told(s).slice(-5)).toEqual([
@@ -267,7 +275,7 @@ describe("a modelled compaction", () => {
     });
     expect(entryOf(s)).toEqual({
       ...{ id: "modelled-1", kind: "compaction", tokens: 0 },
-      compaction: { firstKeptEntryId: "e1", folded: true, fullFold: false },
+      compaction: { firstKeptEntryId: "e1", folded: true, fullFold: true },
     });
     expect(s.steps.find(({ event }) => event.type === "compaction.finished")?.event).toMatchObject({
       folded: true,

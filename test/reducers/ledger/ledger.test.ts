@@ -1,11 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { EntryFact } from "../../../src/reducers/entries/entry-fact.ts";
-import {
-  coverageTiers,
-  isActive,
-  isPoolOverTarget,
-  maximumDrops,
-} from "../../../src/reducers/ledger/pool.ts";
+import { memoryStatus } from "../../../src/reducers/ledger/ledger.ts";
+import { coverageTiers, isPoolOverTarget, maximumDrops } from "../../../src/reducers/ledger/pool.ts";
 import {
   clocksOfSession,
   emptySession,
@@ -31,7 +27,7 @@ function fold(...facts: EntryFact[]) {
 }
 
 describe("an observation", () => {
-  it("is kept with its first source, its watermark and where its text is", () => {
+  it("is kept with its first and its last source, its watermark and where its text is", () => {
     const { ledger } = fold(observed("o1", "e2", "a:10@e2+e1", "b:20@gone", "c:5@e0+gone+e1"));
     expect([...ledger.observations.values()]).toEqual([
       {
@@ -39,8 +35,10 @@ describe("an observation", () => {
         tokens: 10,
         relevance: "high",
         firstSource: 1,
+        lastSource: 2,
         watermark: 2,
         droppedAt: undefined,
+        replacedBy: undefined,
         entry: 4,
         index: 0,
       },
@@ -49,8 +47,10 @@ describe("an observation", () => {
         tokens: 20,
         relevance: "high",
         firstSource: -1,
+        lastSource: 2,
         watermark: 2,
         droppedAt: undefined,
+        replacedBy: undefined,
         entry: 4,
         index: 1,
       },
@@ -59,8 +59,10 @@ describe("an observation", () => {
         tokens: 5,
         relevance: "high",
         firstSource: 0,
+        lastSource: 1,
         watermark: 2,
         droppedAt: undefined,
+        replacedBy: undefined,
         entry: 4,
         index: 2,
       },
@@ -107,7 +109,11 @@ describe("a drop", () => {
     expect(again.ledger).toMatchObject({ activeTokens: 20 });
     expect(again.ledger.counts).toMatchObject({ active: 1, dropped: 1 });
     expect(again.ledger.observations.get("a")?.droppedAt).toBe(1);
-    expect(["a", "b", "c"].map((id) => isActive(again.ledger, id))).toEqual([false, true, false]);
+    expect(["a", "b", "c"].map((id) => memoryStatus(again.ledger, "observations", id))).toEqual([
+      "dropped",
+      "active",
+      "unknown",
+    ]);
   });
 
   it("that came before its observation waits for it, with its earliest watermark", () => {

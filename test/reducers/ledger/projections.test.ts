@@ -25,8 +25,8 @@ describe("a selection", () => {
     observed("o-e4", "e4", "b:10@e1", "c:10@e3", "d:10@"),
   ];
   const { ledger: memory } = sessionOf(facts);
-  const pressure = { observationsPoolMaxTokens: 1000, foldPolicy: "pressure" } as const;
-  const selected = (cut: number, settings = pressure) =>
+  const byPool = { observationsPoolMaxTokens: 1000, foldPolicy: "pool" } as const;
+  const selected = (cut: number, settings = byPool) =>
     ids([...selectedObservations(selectForCompaction(memory, cut, settings))]);
 
   it("of full memory is all of it", () => {
@@ -41,13 +41,15 @@ describe("a selection", () => {
   });
 
   it("is folded anew from the very pool on that is the maximum, and always if that is the policy", () => {
-    const fullFold = (maximum: number, foldPolicy: "pressure" | "always" = "pressure") =>
+    const fullFold = (maximum: number, foldPolicy: "pool" | "always" = "pool") =>
       selectForCompaction(memory, 2, { observationsPoolMaxTokens: maximum, foldPolicy }).fullFold;
     // Two observations of ten tokens lie before the cut.
     expect([19, 20, 21].map((maximum) => fullFold(maximum))).toEqual([true, true, false]);
     expect(fullFold(1000, "always")).toBe(true);
-    const nothing = { observationsPoolMaxTokens: 0, foldPolicy: "pressure" } as const;
+    const nothing = { observationsPoolMaxTokens: 0, foldPolicy: "pool" } as const;
     expect(selectForCompaction(sessionOf([]).ledger, 0, nothing).fullFold).toBe(true);
+    // What the summary has room for is a maximum as well.
+    expect(selectForCompaction(memory, 2, byPool, 20).fullFold).toBe(true);
   });
 
   it("heeds reflections and drops as of the last full fold, until it is folded anew", () => {
@@ -63,8 +65,8 @@ describe("a selection", () => {
       dropped("d-e3", "e3", "b"),
     ];
     const { ledger: later } = sessionOf([...early, ...late]);
-    const normal = selectForCompaction(later, 5, pressure);
-    const anew = selectForCompaction(later, 5, { ...pressure, foldPolicy: "always" });
+    const normal = selectForCompaction(later, 5, byPool);
+    const anew = selectForCompaction(later, 5, { ...byPool, foldPolicy: "always" });
     expect(
       [normal, anew].map((one) => [
         ids([...selectedObservations(one)]),
@@ -75,6 +77,52 @@ describe("a selection", () => {
       ["b", "r", false],
       ["", "rs", true],
     ]);
+  });
+});
+
+describe("by the default policy a fold", () => {
+  const pressure = { observationsPoolMaxTokens: 1000, foldPolicy: "pressure" } as const;
+  const isFull = (...facts: EntryFact[]) =>
+    selectForCompaction(sessionOf([...TALK, ...facts]).ledger, CUT_EVERYTHING, pressure).fullFold;
+  // A hundred tokens in sight after a full fold
+  const folded = [
+    observed("o-e2", "e2", "a:80@e0", "b:10@e1", "c:1@e1", "x:4@e1", "y:5@e1"),
+    compaction("c1", "e2", true, true),
+  ];
+
+  it("is full the first time that we fold on the branch, whoever compacted before", () => {
+    expect(isFull(observed("o-e2", "e2", "a:80@e0"))).toBe(true);
+    expect(isFull(observed("o-e2", "e2", "a:80@e0"), compaction("c1", "e2", false))).toBe(true);
+    expect(isFull(...folded)).toBe(false);
+    expect(isFull(...folded, compaction("c2", "e3", false))).toBe(false);
+  });
+
+  it("is full once more than a tenth of it no longer holds", () => {
+    expect(isFull(...folded, dropped("d", "e3", "b"))).toBe(false);
+    expect(isFull(...folded, dropped("d", "e3", "b", "c"))).toBe(true);
+  });
+
+  it("is full once it would hide more than a tenth that holds", () => {
+    expect(isFull(...folded, reflected("r", "e3", "r:10"))).toBe(false);
+    expect(isFull(...folded, reflected("r", "e3", "r:11"))).toBe(true);
+    expect(isFull(...folded, reflected("r", "e3", "r:7"), dropped("d", "e3", "x"))).toBe(true);
+  });
+
+  it("is not full for the sake of what a full fold would not change either", () => {
+    const facts = [...TALK, ...folded, reflected("r", "e4", "r:50"), dropped("d", "e4", "a")];
+    const { ledger } = sessionOf(facts);
+    // Both have read further than this cut.
+    expect([3, 4].map((cut) => selectForCompaction(ledger, cut, pressure).fullFold)).toEqual([false, true]);
+  });
+
+  it("that shows nothing is full for anything at all that it would hide", () => {
+    const facts = [
+      observed("o", "e0", "a:10@e0"),
+      dropped("d", "e0", "a"),
+      compaction("c1", "e1", true, true),
+    ];
+    expect(isFull(...facts)).toBe(false);
+    expect(isFull(...facts, reflected("r", "e3", "r:1"))).toBe(true);
   });
 });
 
@@ -98,7 +146,7 @@ describe("a marker exactly at the cut", () => {
       ["b", "r"],
     ]);
     const { ledger: later } = sessionOf([...facts, compaction("c", "e3", true, true), fact.user("e5")]);
-    const next = selectForCompaction(later, 7, { ...policy, foldPolicy: "pressure" });
+    const next = selectForCompaction(later, 7, { ...policy, foldPolicy: "pool" });
     expect(next.fullFold).toBe(false);
     expect([ids([...selectedObservations(next)]), ids(selectedReflections(next))]).toEqual(["b", "r"]);
   });
@@ -106,7 +154,7 @@ describe("a marker exactly at the cut", () => {
   it("at a compaction that kept nothing was not there yet when it was folded", () => {
     const all = [...TALK, observed("o-e1", "e1", "a:10@e0"), compaction("c", "gone", true, true)];
     const { ledger } = sessionOf([...all, reflected("r-c", "c", "r:10"), dropped("d-c", "c", "a")]);
-    const next = selectForCompaction(ledger, CUT_EVERYTHING, { ...policy, foldPolicy: "pressure" });
+    const next = selectForCompaction(ledger, CUT_EVERYTHING, { ...policy, foldPolicy: "pool" });
     expect([ids([...selectedObservations(next)]), ids(selectedReflections(next))]).toEqual(["a", ""]);
   });
 });

@@ -49,14 +49,18 @@ describe.each(Object.entries(V3_SESSIONS))("a session of the V3 extension with %
     expect(readClocks(entries)).toEqual(expected.clocks);
   });
 
-  it("is folded on by the next compaction", () => {
+  it.each([
+    ["as V3 folds, by the pool alone", "pool", expected.next, false],
+    ["by the default policy", "pressure", expected.anew ?? expected.next, expected.anew !== undefined],
+  ] as const)("is folded on by the next compaction %s", (_name, foldPolicy, memory, isFull) => {
     const { fullFold, ...projection } = projectForCompaction(entries, last, {
       observationsPoolMaxTokens: 20_000,
+      foldPolicy,
     });
-    expect(fullFold).toBe(false);
-    expect(inWords(projection)).toEqual(expected.next);
-    const plan = planCompaction(entries, last);
-    expect(plan?.details).toMatchObject({ type: "om.folded", version: 1, fullFold: false });
+    expect(fullFold).toBe(isFull);
+    expect(inWords(projection)).toEqual(memory);
+    const plan = planCompaction(entries, last, { foldPolicy });
+    expect(plan?.details).toMatchObject({ type: "om.folded", version: 1, fullFold: isFull });
     for (const { id, content } of [...projection.observations, ...projection.reflections]) {
       expect(plan?.summary).toContain(`[${id}] `);
       expect(plan?.summary).toContain(content);

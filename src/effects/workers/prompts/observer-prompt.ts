@@ -20,6 +20,8 @@ How to write
 - Write in English, unless the user writes in another language: then in that one. Names and quotes stay as they are.
 - Say who said it. A statement of the user is a fact about what the user wants or believes. A question is not a statement: "User asked whether X", never "X". What the agent proposes or guesses is not a result: "Agent suspects X" until something shows it.
 - When something replaces an earlier fact, say what it replaces: "User switched from A to B; A is no longer wanted."
+- Where the stretch ends in the middle of something, say so, for the next run to finish: "In progress: …", "Not known yet: …".
+- When the session finishes or makes untrue an observation of prior memory (in progress, open, failing, an old value), put its id into supersedes of the new one. It then goes out of view, so the new one also says what of it still holds. What is still true stays.
 - When something is finished, say so in those words ("Done: …"), so that nobody does it again. When it failed or was abandoned, say that.
 - Do not note again what the prior memory already says, unless it has changed. Results of the recall tool repeat old messages: note only what came of them.
 
@@ -31,7 +33,7 @@ Relevance
 Most observations are medium. Use critical sparingly.
 
 Sources
-Every block of the session starts with [Source entry id: ID]. Cite the ids of exactly those blocks that show the fact: all of them, and no others. An observation that no block shows is not made. Prior memory cannot be cited.
+Every block of the session starts with [Source entry id: ID]. Cite the ids of exactly those blocks that show the fact: all of them, and no others. An observation that no block shows is not made. Prior memory cannot be cited as a source.
 
 Call record_observations, as often as you need. Refused records come back with the reason: mend them, or leave them out. When you have noted what matters, reply with the single word "done". If nothing here is worth noting, reply "done" at once; that is a good answer.`;
 

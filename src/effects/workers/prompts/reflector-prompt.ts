@@ -12,7 +12,7 @@ What is a reflection
 - It says more than one event: it generalises, or it fixes a decision that several events confirm. One observation is enough only where it states something lasting by itself, such as who the user is or a rule the user laid down.
 It is not the retelling of one observation, not progress, not a plan, not a guess, not advice. A question that was asked, or an idea that was only proposed, holds nothing.
 
-Be scarce. A session has few reflections. Before you record one, ask whether the agent would act differently in a week for knowing it. Do not restate an existing reflection in other words; record a new one only if it adds or changes something, and then say what it replaces. Where observations contradict each other, the later one holds, and the reflection says what was given up. Recording none is a good answer.
+Be scarce. A session has few reflections. Before you record one, ask whether the agent would act differently in a week for knowing it. Do not restate an existing reflection in other words; record a new one only if it adds or changes something. Where it takes the place of existing ones, because it says all that still holds of them, put their ids into replaces: they go out of view then. Where observations contradict each other, the later one holds, and the reflection says what was given up. Recording none is a good answer.
 
 How to write
 One line of plain prose that is understood alone. Keep names, paths, numbers and versions exact. Say "User" for the user. Write in the language of the observations.

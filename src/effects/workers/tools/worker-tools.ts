@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { formatLocalMinute } from "../../../reducers/entries/sources.ts";
 import { estimateTextTokens } from "../../../reducers/entries/tokens.ts";
+import type { MemoryStatus } from "../../../reducers/ledger/ledger.ts";
 import { memoryId, oneLine } from "../../../reducers/ledger/memory-id.ts";
 import { type Observation, type Reflection, RelevanceSchema } from "../../../reducers/ledger/records.ts";
 import { type Collector, clipped, createCollector, objectOf, parsedStructure } from "./collector.ts";
@@ -18,6 +19,14 @@ function idList() {
   }, z.array(z.string()));
 }
 
+/** Models write null, or nothing at all, where they mean none. */
+function optionalIds(description: string) {
+  return z
+    .preprocess((value) => value ?? [], idList())
+    .optional()
+    .describe(description);
+}
+
 function splitIds(text: string): string[] {
   return text.split(",").filter((id) => id.trim() !== "");
 }
@@ -29,23 +38,32 @@ const ObservationArgs = objectOf({
     RelevanceSchema,
   ),
   sourceEntryIds: idList().describe("Ids of the source entries that show this"),
+  supersedes: optionalIds("Ids of prior observations that this finishes or makes untrue"),
 });
 
 const ReflectionArgs = objectOf({
   content,
   supportingObservationIds: idList().describe("Ids of the observations whose meaning this preserves"),
+  replaces: optionalIds("Ids of existing reflections whose place this takes"),
 });
+
+/** Collects records of which each may put an end to others, which the model was shown. */
+export interface ReplacingCollector<T> extends Collector<T> {
+  /** Id of what no longer holds → id of the accepted record that says what does; the first one, if there are several. */
+  replaced: ReadonlyMap<string, string>;
+}
 
 /**
  * Collects observations. Each must cite entries of this chunk and nothing else; its id, its time (that of the
- * earliest cited entry) and its token count are made here, not by the model.
+ * latest cited entry: what was said last makes it true) and its token count are made here, not by the model.
  */
 export function collectObservations(
   /** Entry id → its time in milliseconds, for every entry of the chunk */
   sources: ReadonlyMap<string, number>,
-  isKnown: (observationId: string) => boolean,
-): Collector<Observation> {
-  return createCollector<Observation, z.infer<typeof ObservationArgs>>({
+  memory: KnownMemory,
+): ReplacingCollector<Observation> {
+  const replaced = new Map<string, string>();
+  const collector = createCollector<Observation, z.infer<typeof ObservationArgs>>({
     name: "record_observations",
     list: "observations",
     description: "Record observations about the source entries. Call it as often as needed; stop when done.",
@@ -59,12 +77,15 @@ export function collectObservations(
       const refusal = refusedIds(cited, (id) => sources.has(id), "sourceEntryIds");
       if (refusal) return refusal;
       const id = memoryId(line.content);
-      if (isKnown(id) || accepted.has(id)) return { duplicate: id };
+      const supersedes = [...new Set(args.supersedes?.map(memoryIdOf))];
+      const known = judgeReplacing(id, supersedes, "supersedes", accepted, memory);
+      if (known) return known;
+      noteReplaced(replaced, supersedes, id);
       return {
         record: {
           id,
           content: line.content,
-          timestamp: formatLocalMinute(earliestOf(cited.map((source) => sources.get(source) ?? 0))),
+          timestamp: formatLocalMinute(latestOf(cited.map((source) => sources.get(source) ?? 0))),
           relevance: args.relevance,
           sourceEntryIds: cited,
           tokenCount: estimateTextTokens(line.content),
@@ -72,14 +93,16 @@ export function collectObservations(
       };
     },
   });
+  return { ...collector, replaced };
 }
 
 /** Collects reflections. Each must rest on observations that the model was shown. */
 export function collectReflections(
   isShown: (observationId: string) => boolean,
-  isKnown: (reflectionId: string) => boolean,
-): Collector<Reflection> {
-  return createCollector<Reflection, z.infer<typeof ReflectionArgs>>({
+  memory: KnownMemory,
+): ReplacingCollector<Reflection> {
+  const replaced = new Map<string, string>();
+  const collector = createCollector<Reflection, z.infer<typeof ReflectionArgs>>({
     name: "record_reflections",
     list: "reflections",
     description: "Record durable reflections. Call it only for what deserves it; stop when done.",
@@ -93,7 +116,10 @@ export function collectReflections(
       const refusal = refusedIds(cited, isShown, "supportingObservationIds");
       if (refusal) return refusal;
       const id = memoryId(line.content);
-      if (isKnown(id) || accepted.has(id)) return { duplicate: id };
+      const replaces = [...new Set(args.replaces?.map(memoryIdOf))];
+      const known = judgeReplacing(id, replaces, "replaces", accepted, memory);
+      if (known) return known;
+      noteReplaced(replaced, replaces, id);
       return {
         record: {
           id,
@@ -104,6 +130,54 @@ export function collectReflections(
       };
     },
   });
+  return { ...collector, replaced };
+}
+
+/** What a record of one kind is judged by that would be remembered, and would put an end to others. */
+export interface KnownMemory {
+  /** `dropped`: recorded or not, a record of this id would not be seen, since drops of it hold. */
+  statusOf(id: string): MemoryStatus;
+  /** Whether the prompt shows it as active memory: a model can put an end only to what it has read. */
+  isShown(id: string): boolean;
+}
+
+/**
+ * What becomes of a record whose text is remembered already, or that would put an end to what it may not. Only what is new
+ * can, and only to what was there before the run: so no two records ever put an end to each other.
+ */
+function judgeReplacing(
+  id: string,
+  replaces: readonly string[],
+  field: "supersedes" | "replaces",
+  accepted: ReadonlySet<string>,
+  { statusOf, isShown }: KnownMemory,
+): { refusal: string; detail: string } | { duplicate: string } | undefined {
+  if (replaces.includes(id)) {
+    return { refusal: `a record in ${field} has this very text`, detail: "say what has changed" };
+  }
+  const unknown = replaces.filter((one) => !isShown(one));
+  if (unknown.length > 0) {
+    const detail = `${clipped(unknown.join(", "), LONGEST_ID_LIST)}; name only ids of active memory of this kind that is shown here`;
+    return { refusal: `unknown ids in ${field}`, detail };
+  }
+  const status = accepted.has(id) ? "active" : statusOf(id);
+  if (status === "dropped") {
+    return {
+      refusal: "this text was remembered once and has been dropped since",
+      detail: "if it holds again and matters, say so in other words, with since when; else leave it out",
+    };
+  }
+  if (status === "active" && replaces.length > 0) {
+    return {
+      refusal: `this text is remembered already, so it can have no ${field}`,
+      detail: "say in other words what has changed, or leave it out",
+    };
+  }
+  return status === "active" ? { duplicate: id } : undefined;
+}
+
+function noteReplaced(replaced: Map<string, string>, ids: readonly string[], by: string): void {
+  for (const id of ids) if (!replaced.has(id)) replaced.set(id, by);
 }
 
 /** Collects ids to drop, at most `maximum` of the active observations that the model was shown. */
@@ -129,10 +203,9 @@ export function collectDrops(
   });
 }
 
-/** The earliest of these times that is one: 0 stands for a time that cannot be read. */
-function earliestOf(times: readonly number[]): number {
-  const known = times.filter((time) => time > 0);
-  return known.length === 0 ? 0 : Math.min(...known);
+/** The latest of these times; 0 stands for a time that cannot be read. */
+function latestOf(times: readonly number[]): number {
+  return Math.max(0, ...times);
 }
 
 const LONGEST_ID_LIST = 200;

@@ -115,7 +115,7 @@ async function runRecording(
   take: Take,
   untilDifference = false,
 ): Promise<Found> {
-  const { read, lostLine, report, end } = createReplay();
+  const { read, lostLine, report, end } = createReplay({ drawsArrows: false });
   const { verification } = report;
   const takeLine = (line: string) => {
     const step = read(line);

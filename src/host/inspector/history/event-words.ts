@@ -38,6 +38,8 @@ export function eventWords(event: EngineEvent): string {
 
 const ENTRIES_NAMED = 3;
 
+type DropsFact = Extract<EntryFact["ledger"], { type: "drops" }>;
+
 function entriesWords(entries: readonly EntryFact[]): string {
   const named = entries.slice(0, ENTRIES_NAMED).map(entryWords);
   const more = entries.length - named.length;
@@ -47,9 +49,18 @@ function entriesWords(entries: readonly EntryFact[]): string {
 function entryWords({ kind, tokens: count, ledger, compaction }: EntryFact): string {
   if (ledger?.type === "observations") return countOf(ledger.records.length, "observation");
   if (ledger?.type === "reflections") return countOf(ledger.records.length, "reflection");
-  if (ledger?.type === "drops") return countOf(ledger.observationIds.length, "drop");
+  if (ledger?.type === "drops") return dropWords(ledger);
   if (compaction) return compaction.folded ? `fold${compaction.fullFold ? " (full)" : ""}` : "compaction";
   return count > 0 ? `${kind} ${grouped(count)}` : kind;
+}
+
+function dropWords({ observationIds, reflectionIds = [], replacedBy = {} }: DropsFact): string {
+  const isReplaced = Object.keys(replacedBy).length > 0;
+  if (reflectionIds.length > 0)
+    return `${countOf(reflectionIds.length, "reflection")} ${isReplaced ? "replaced" : "dropped"}`;
+  return isReplaced
+    ? `${countOf(observationIds.length, "observation")} superseded`
+    : countOf(observationIds.length, "drop");
 }
 
 /** What the lanes made of an event, in one line. */

@@ -5,6 +5,7 @@ import {
   collectDrops,
   collectObservations,
   collectReflections,
+  type KnownMemory,
 } from "../../../../src/effects/workers/tools/worker-tools.ts";
 import { formatLocalMinute } from "../../../../src/reducers/entries/sources.ts";
 import { estimateTextTokens } from "../../../../src/reducers/entries/tokens.ts";
@@ -27,8 +28,14 @@ const SOURCES = new Map([
   ["timeless", 0],
 ]);
 
+/** Memory in which these are active, and no other. */
+const remembering = (active: readonly string[] = [], dropped: readonly string[] = []): KnownMemory => ({
+  statusOf: (id) => (active.includes(id) ? "active" : dropped.includes(id) ? "dropped" : "unknown"),
+  isShown: (id) => active.includes(id),
+});
+
 function observations(known: readonly string[] = []): Collector<Observation> {
-  return collectObservations(SOURCES, (id) => known.includes(id));
+  return collectObservations(SOURCES, remembering(known));
 }
 
 function record(changes: Record<string, unknown> = {}): Record<string, unknown> {
@@ -48,13 +55,13 @@ describe("observations", () => {
       {
         id: memoryId("User likes tabs."),
         content: "User likes tabs.",
-        timestamp: formatLocalMinute(NOON),
+        timestamp: formatLocalMinute(NOON + 3_600_000),
         relevance: "high",
         sourceEntryIds: ["bbbb2222", "aaaa1111"],
         tokenCount: estimateTextTokens("User likes tabs."),
       },
     ]);
-    expect(collector.accepted[0]?.timestamp).toBe("2026-01-15 12:00");
+    expect(collector.accepted[0]?.timestamp).toBe("2026-01-15 13:00");
   });
 
   it("are dated by the cited entries whose time is known", () => {
@@ -216,7 +223,7 @@ describe("reflections", () => {
 
   it("rest on observations that were shown, and are not recorded twice", () => {
     const known = memoryId("Old news.");
-    const collector = collectReflections(shown, (id) => id === known);
+    const collector = collectReflections(shown, remembering([known]));
     const { text } = collector.tool.accept({
       reflections: [
         { content: "User works at Acme.", supportingObservationIds: ["[D4E5F6A1B2C3]", "d4e5f6a1b2c3"] },
@@ -294,10 +301,7 @@ describe("drops", () => {
 describe("the schemas for the model", () => {
   const tools = [
     observations(),
-    collectReflections(
-      () => true,
-      () => false,
-    ),
+    collectReflections(() => true, remembering()),
     collectDrops(() => true, 7),
   ].map(({ tool }) => tool);
 
@@ -452,10 +456,7 @@ describe("whatever a model sends", () => {
     fc.assert(
       fc.property(calls, (sent) => {
         const accepted = send(
-          collectReflections(
-            (one) => SHOWN.includes(one),
-            () => false,
-          ),
+          collectReflections((one) => SHOWN.includes(one), remembering()),
           sent,
         );
         seen += accepted.length;
@@ -490,6 +491,6 @@ describe("whatever a model sends", () => {
       }),
       RUNS,
     );
-    expect(seen).toBeGreaterThan(50);
+    expect(seen).toBeGreaterThan(20);
   });
 });
