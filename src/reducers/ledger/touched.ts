@@ -83,7 +83,7 @@ function tally(branch: Branch, cut: number, entryAt: EntryAt) {
   return {
     files,
     commits,
-    failures: [...ran.values()].filter(({ failed }) => failed).slice(0, MOST_FAILURES),
+    failures: [...ran.values()].filter(isFailure).slice(0, MOST_FAILURES),
   };
 }
 
@@ -100,9 +100,18 @@ function commitOf({ command, output, failed }: Run): string {
   return isQuiet ? clean(command, LONGEST_MESSAGE) : "";
 }
 
+/** A search that found nothing ends with code 1 too, and says nothing. */
+function isFailure({ failed, output }: Run): boolean {
+  return (
+    failed && !/^\s*(?:\(no output\)\s*)?Command exited with code 1\s*$/.test(output.slice(0, LONGEST_END))
+  );
+}
+
 function failureWords({ command, output }: Run): string {
-  const code = /exited with code (\d{1,10})/.exec(output.slice(-LONGEST_END))?.[1];
-  return `${clean(command, LONGEST_MESSAGE)}${code === undefined ? "" : ` (exit code ${code})`}`;
+  const [, code, other] =
+    /Command (?:exited with code (\d{1,10})|(aborted|timed out))/.exec(output.slice(-LONGEST_END)) ?? [];
+  const end = code === undefined ? other : `exit code ${code}`;
+  return `${clean(command, LONGEST_MESSAGE)}${end === undefined ? "" : ` (${end})`}`;
 }
 
 function editsOf({ edited, written }: FileTally): number {

@@ -46,11 +46,14 @@ describe("what tools touched", () => {
       ...ran("git commit -qm quiet"),
       ...ran("npm test", "boom\n\nCommand exited with code 1", true),
       ...ran("npm run lint", "Command exited with code 2", true),
+      ...ran("grep -n nothing src", "(no output)\n\nCommand exited with code 1", true),
+      ...ran("sleep 99", "Command timed out after 9 seconds", true),
       ...ran("npm run lint", "fine"),
     ];
     expect(linesOf(entries)).toEqual([
       HEADING,
       "",
+      "Failed: sleep 99 (timed out)",
       "Failed: npm test (exit code 1)",
       "Commit: git commit -qm quiet",
       "Commit: 1a2b3c4 Mend the parser",
