@@ -78,7 +78,11 @@ function recallLine(record: PiRecord): string {
   const size = resultText(record).length;
   return record.isError === true
     ? event("red", "!", "recall failed")
-    : event("blue", "↺", `recall gave the exact source: ${thousands(Math.ceil(size / 4))} tokens`);
+    : event(
+        "blue",
+        "↺",
+        `recall gave what it asked for of the exact source: ${thousands(Math.ceil(size / 4))} tokens`,
+      );
 }
 
 /** The text of a tool result as Pi's events carry it. */

@@ -40,7 +40,7 @@ export function showOutcome(result: DemoResult): void {
   }
   const source = result.recalled.at(-1);
   if (source !== undefined) {
-    heading("What recall gave it, word for word");
+    heading("What recall gave it for its query, word for word");
     say(shortened(source, 30));
     heading("Its answer");
     say(result.lastAnswer);

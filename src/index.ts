@@ -18,17 +18,16 @@ export {
 } from "./reducers/entries/session-file.ts";
 export { renderSources, type SourceChunk } from "./reducers/entries/sources.ts";
 export type { CompactionPlan, CompactionSettings } from "./reducers/ledger/compaction-plan.ts";
+export type { EvidenceSizes } from "./reducers/ledger/evidence-size.ts";
 export type { FoldRoomSettings } from "./reducers/ledger/fold-room.ts";
 export { memoryId } from "./reducers/ledger/memory-id.ts";
 export { type Drift, diffProjections } from "./reducers/ledger/projections.ts";
-export {
-  type Recalled,
-  type RecalledObservation,
-  type RecalledReflection,
-  type RecalledSource,
-  type RecallPage,
-  type RecordStatus,
-  renderRecall,
+export type {
+  Recalled,
+  RecalledObservation,
+  RecalledReflection,
+  RecalledSource,
+  RecordStatus,
 } from "./reducers/ledger/recall.ts";
 export type {
   MemoryDetails,
@@ -51,4 +50,5 @@ export {
   readClocks,
   recall,
 } from "./reducers/memory.ts";
+export { type RecallOptions, type RecallPage, renderRecall } from "./reducers/recall/recall-text.ts";
 export { type Settings, SettingsSchema } from "./reducers/settings.ts";

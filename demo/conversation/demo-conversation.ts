@@ -14,9 +14,11 @@ export const DEMO_TURNS: readonly DemoTurn[] = [...DETECTOR_TURNS, ...RELEASE_TU
 /** The last turn: its answer is not scripted, it comes out of what `recall` gives. */
 export const RECALL_TURN = {
   title: "Recall the user's exact words",
-  asks: "Last question before we tag it: what exactly did I say about missing levels, and why? Do not answer from the summary: find the line about it in your memory, call the recall tool with the 12-character id in its brackets, and quote my words.",
+  asks: "Last question before we tag it: what exactly did I say about missing levels, and why? Do not answer from the summary: find the line about it in your memory, call the recall tool with the 12-character id in its brackets and with a query, and quote my words.",
   /** How the scripted agent knows the line. */
   memory: /^\[([0-9a-f]{12})\] \d{4}.*missing level to stay null/m,
+  /** What it looks for behind that line. */
+  query: "missing level null",
 } as const;
 
 export const DEMO_REFLECTIONS: readonly DemoReflection[] = [

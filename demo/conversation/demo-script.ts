@@ -33,7 +33,10 @@ function recallingAgent(request: ChatRequest): Reply {
   }
   const id = RECALL_TURN.memory.exec(userText(request))?.[1];
   if (id === undefined) return { text: "I see no memory about missing levels in my context." };
-  return { text: "I look it up.", toolCalls: [{ name: "recall", arguments: { id } }] };
+  return {
+    text: "I look it up.",
+    toolCalls: [{ name: "recall", arguments: { id, query: RECALL_TURN.query } }],
+  };
 }
 
 /** Records each fact whose words are in the chunk, citing the entry that holds them. */

@@ -53,6 +53,12 @@ export const SettingsSchema = z.object({
     .describe(
       "Most tokens that the summary of a compaction may have. Unset: 15 % of the session model's window (of 128000 when it is unknown), or the pool's target if that is more. Never more than the window has room for beside what is kept.",
     ),
+  summaryFiles: z
+    .boolean()
+    .default(true)
+    .describe(
+      "Say in the summary of a compaction which files tools created, edited and read most, which commits they made and which commands failed last: at most 400 tokens, taken from the tool calls, without a model.",
+    ),
   compactionGapMaxTokens: z
     .int()
     .nonnegative()

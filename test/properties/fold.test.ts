@@ -165,6 +165,7 @@ describe("a summary", () => {
           observationsPoolMaxTokens: 1500,
           foldPolicy: "pressure",
           compactionGapMaxTokens: 500,
+          summaryFiles: true,
         } as const;
         const planWith = (handed: readonly EntryLike[] | undefined) => {
           const entryAt = entriesAmong(handed, session.branch, lookup);

@@ -1,5 +1,6 @@
 import { Command } from "commander";
-import { type Recalled, type RecallPage, recallFrom, renderRecall } from "../../reducers/ledger/recall.ts";
+import { type Recalled, recallFrom } from "../../reducers/ledger/recall.ts";
+import { type RecallPage, renderRecall } from "../../reducers/recall/recall-text.ts";
 import { clipped } from "../../reducers/words.ts";
 import { EXIT, type Io, UsageError } from "./io.ts";
 import { ordinalOf, SESSION_LEAF_OPTION } from "./options.ts";
@@ -7,6 +8,7 @@ import { loadBranch } from "./replay/replay-source.ts";
 
 interface RecallOptions {
   page: number;
+  query?: string;
   leaf?: string;
   json?: boolean;
 }
@@ -16,9 +18,10 @@ export function recallCommand(io: Io, exit: (code: number) => void): Command {
     .description("Show the exact source behind one memory id of a Pi session")
     .argument("<file>", "a Pi session (.jsonl, versions 1 to 3), or - for standard input")
     .argument("<id>", "the 12 hex digits at the start of a memory line")
+    .option("--query <words>", "only the passages of the sources that have some of these words")
     .option("--page <n>", "which page of a long result", ordinalOf, 1)
     .option(...SESSION_LEAF_OPTION)
-    .option("--json", "one JSON object: the record and its sources, whole")
+    .option("--json", "one JSON object: the record and its sources, whole, and what --query finds")
     .action(async (file: string, id: string, options: RecallOptions) =>
       exit(await recall(io, file, id, options)),
     );
@@ -38,14 +41,15 @@ async function recall(io: Io, file: string, id: string, options: RecallOptions):
   const recalled = recallFrom(session, lookup, wanted);
   const isFound = recalled.observation !== undefined || recalled.reflection !== undefined;
   if (options.json) {
-    io.json({ type: "recall", found: isFound, ...(breakOff && { breakOff }), ...recalled });
+    const passages = options.query === undefined ? {} : { passages: pageOf(recalled, options).text };
+    io.json({ type: "recall", found: isFound, ...(breakOff && { breakOff }), ...recalled, ...passages });
     return isFound ? EXIT.ok : EXIT.difference;
   }
   if (!isFound) {
     io.complain(renderRecall(recalled).text);
     return EXIT.difference;
   }
-  const { text, page, pages } = pageOf(recalled, options.page);
+  const { text, page, pages } = pageOf(recalled, options);
   // The agent is told to call the tool again; a user turns pages differently.
   io.line(pages === 1 ? text : text.replace(/\n\n\[Page \d+ of \d+\. [^\n]*\]$/, ""));
   if (page < pages) io.line(`\nPage ${page} of ${pages}; --page ${page + 1} shows the next.`);
@@ -56,9 +60,9 @@ async function recall(io: Io, file: string, id: string, options: RecallOptions):
 /** Characters of what the user gave that an error repeats */
 const LONGEST_ECHO = 40;
 
-function pageOf(recalled: Recalled, page: number): RecallPage {
+function pageOf(recalled: Recalled, { page, query }: RecallOptions): RecallPage {
   try {
-    return renderRecall(recalled, { page });
+    return renderRecall(recalled, { page, query });
   } catch (error) {
     if (error instanceof RangeError) throw new UsageError(`--page ${page}: ${error.message}`);
     throw error;

@@ -106,10 +106,10 @@ export default function memoryLanes(pi: ExtensionAPI): void {
     name: "recall",
     label: "Recall",
     description:
-      "Read the exact source behind one memory id: the 12 hex digits in brackets at the start of a line of compacted memory. Gives the observation or reflection with that id and the original messages it was made from. It is a look-up by id, not a search.",
+      "Read the exact messages behind one line of compacted memory, by the 12 hex digits in brackets that it begins with. With `query`, only their passages that have some of these words.",
     promptSnippet: "Read the exact original messages behind a memory id from compacted memory",
     promptGuidelines: [
-      "Before you act on a detail from compacted memory, or when asked why you believe it, call recall with the id at the start of that line.",
+      "Before you act on a detail from compacted memory, or when asked why you believe it, call recall with the id of that line, and with a query where you look for one thing.",
     ],
     parameters: RECALL_PARAMETERS,
     async execute(_callId, params, _signal, _onUpdate, ctx) {
@@ -191,11 +191,12 @@ const RECALL_PARAMETERS = {
   type: "object",
   properties: {
     id: { type: "string", description: "The 12-digit hex id of the memory line" },
+    query: { type: "string", description: "Words to look for in what stands behind it" },
     page: { type: "integer", minimum: 1, description: "Which page of a long result (default 1)" },
     maxTokens: {
       type: "integer",
       minimum: 100,
-      description: "About how many tokens one page may have (default 8000, at most 20000)",
+      description: "About how many tokens a page may have (default 8000, with a query 800; at most 20000)",
     },
   },
   required: ["id"],

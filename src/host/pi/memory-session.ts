@@ -18,8 +18,9 @@ import { memoryMode, type SessionHost } from "../../reducers/engine/session-host
 import type { EntryLookup } from "../../reducers/entries/entry.ts";
 import { harmlessText } from "../../reducers/harmless-text.ts";
 import { planFold } from "../../reducers/ledger/compaction-plan.ts";
-import { recallFrom, renderRecall } from "../../reducers/ledger/recall.ts";
+import { recallFrom } from "../../reducers/ledger/recall.ts";
 import { messageOf } from "../../reducers/message-of.ts";
+import { type RecallOptions, renderRecall } from "../../reducers/recall/recall-text.ts";
 import { loadSettings, settingsWarning } from "../settings/settings.ts";
 import { announcements, workersAreIdle } from "./announcements.ts";
 import { branchChange, describeBranch, entriesAmong } from "./branch-sync.ts";
@@ -262,7 +263,7 @@ export function openMemorySession(
         failure: { kind: aborted ? "cancelled" : "failed", message: message ?? "cancelled" },
       }),
 
-    recall({ id, page, maxTokens }: { id: string; page?: number; maxTokens?: number }) {
+    recall({ id, ...options }: { id: string } & RecallOptions) {
       sync();
       const recalled = recallFrom(
         engine.state.session,
@@ -272,7 +273,7 @@ export function openMemorySession(
           .replace(/^\[|\]$/g, "")
           .toLowerCase(),
       );
-      const rendered = renderRecall(recalled, { page, maxTokens });
+      const rendered = renderRecall(recalled, options);
       // Pi before 1.0 knows of a tool's failure only when it throws.
       if (!recalled.observation && !recalled.reflection) throw new Error(rendered.text);
       return {

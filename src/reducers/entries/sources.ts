@@ -1,4 +1,5 @@
 import { withoutControls } from "../harmless-text.ts";
+import { type CallStyle, callText, label, nestedCallsText } from "./call-text.ts";
 import { type ContextEdit, contextEditOf, sourceKind } from "./describe-entry.ts";
 import {
   type EntryLike,
@@ -44,7 +45,7 @@ export function renderSources(
     const edit = edits.get(entry.id);
     if (!sourceKind(entry) || edit?.omits) continue;
     const head = `[Source entry id: ${entry.id}]\n${headOf(entry, lookup)}\n`;
-    const words = wordsOf(entry, edit?.content);
+    const words = wordsOf(entry, edit?.content, "compact");
     const room = maxTokens - used - estimateTextTokens(head);
     const whole = wholeWithin(words, room, quoted);
     truncated = whole === undefined;
@@ -65,7 +66,7 @@ const SEPARATOR_TOKENS = 2;
 
 /**
  * One conversation entry in words, under a line that says who spoke and when; undefined for anything that is not
- * conversation. `replacement` is the content that a context edit put in place of the entry's own; `lookup` finds the
+ * conversation. It is for whoever reads one entry: calls of tools are shown argument by argument. `replacement` is the content that a context edit put in place of the entry's own; `lookup` finds the
  * call of a tool result that does not name its tool.
  */
 export function renderSource(
@@ -74,7 +75,7 @@ export function renderSource(
   { replacement }: { replacement?: unknown } = {},
 ): string | undefined {
   if (!sourceKind(entry)) return undefined;
-  return `${headOf(entry, lookup)}\n${withoutControls(wordsOf(entry, replacement))}`;
+  return `${headOf(entry, lookup)}\n${withoutControls(wordsOf(entry, replacement, "readable"))}`;
 }
 
 /** For the observer, who must not take anything within an entry for the beginning of another. */
@@ -196,24 +197,14 @@ function calledTool(entry: EntryLike, lookup: EntryLookup): unknown {
   return undefined;
 }
 
-/** A name from the session, fit to stand in a block's first line. */
-function label(name: unknown): string {
-  const text = textOf(name)
-    .slice(0, LABEL_LENGTH)
-    .replace(/[\s[\]]+/g, " ");
-  return withoutControls(text).trim() || "unnamed";
-}
-
-const LABEL_LENGTH = 80;
-
-function wordsOf(entry: EntryLike, replacement: unknown): string {
+function wordsOf(entry: EntryLike, replacement: unknown, style: CallStyle): string {
   const fields = fieldsOf(entry);
-  if (entry.type === "custom_message") return blocksOf(replacement ?? fields.content) || NOTHING;
+  if (entry.type === "custom_message") return blocksOf(replacement ?? fields.content, style) || NOTHING;
   if (entry.type === "branch_summary") return textOf(fields.summary);
   const message = messageOf(entry);
   if (message.role === "bashExecution") return bashOf(message);
-  const content = blocksOf(replacement ?? message.content);
-  const notes = message.role === "assistant" ? stopNote(message) : nestedCalls(message);
+  const content = blocksOf(replacement ?? message.content, style);
+  const notes = message.role === "assistant" ? stopNote(message) : nestedCallsText(message, style);
   return [content, notes].filter((part) => part !== "").join("\n") || NOTHING;
 }
 
@@ -236,29 +227,16 @@ function stopNote({ stopReason, errorMessage }: Fields): string {
   return stopReason === "length" ? "(this reply was cut off by the output limit)" : "";
 }
 
-/** What a tool result says of the calls that its tool made itself. */
-function nestedCalls({ nestedCalls }: Fields): string {
-  const { calls, complete } = fieldsOf(nestedCalls);
-  if (!Array.isArray(calls) || calls.length === 0) return "";
-  const lines = calls.map((call) => {
-    const { name, status, error, arguments: args } = fieldsOf(call);
-    const what = [label(name), json(args)].filter((part) => part !== "").join(" ");
-    return `- ${what}: ${label(status)}${typeof error === "string" ? ` (${error})` : ""}`;
-  });
-  if (complete === false) lines.push("- more, which Pi did not record in full");
-  return `(tools called inside this one)\n${lines.join("\n")}`;
-}
-
-function blocksOf(content: unknown): string {
+function blocksOf(content: unknown, style: CallStyle): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";
   return content
-    .map(blockOf)
+    .map((block) => blockOf(block, style))
     .filter((block) => block !== "")
     .join("\n");
 }
 
-function blockOf(value: unknown): string {
+function blockOf(value: unknown, style: CallStyle): string {
   const block = fieldsOf(value);
   switch (block.type) {
     case "text":
@@ -269,19 +247,11 @@ function blockOf(value: unknown): string {
       }
       return `(thinking) ${textOf(block.thinking)}`;
     case "toolCall":
-      return `(calls ${label(block.name)} ${json(block.arguments) || "without arguments"})`;
+      return callText(block, style);
     case "image":
       // Base64 holds three bytes in four characters.
       return `(image, ${label(block.mimeType)}, ${Math.floor((textOf(block.data).length * 3) / 4)} bytes)`;
     default:
       return `(${label(block.type)})`;
-  }
-}
-
-function json(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? "";
-  } catch {
-    return "(unreadable arguments)";
   }
 }

@@ -11,13 +11,16 @@ import {
   tokensThrough,
 } from "../branch.ts";
 import { isValidCutKind } from "../entries/describe-entry.ts";
+import { estimateTextTokens } from "../entries/tokens.ts";
 import { poolTarget, type Settings } from "../settings.ts";
+import { type EvidenceSizes, evidenceSizes, HINT_TOKENS } from "./evidence-size.ts";
 import { type FoldRoom, type FoldRoomSettings, fitted, foldRoom, summaryRoom } from "./fold-room.ts";
 import type { Ledger } from "./ledger.ts";
 import { type Selection, selectedProjection, selectForCompaction } from "./projections.ts";
 import type { EntryAt } from "./record-text.ts";
 import { FOLDED, type MemoryDetails } from "./records.ts";
 import { renderSummary, type Unobserved } from "./summary.ts";
+import { touchedBlock } from "./touched.ts";
 
 export interface CompactionPlan {
   /** The first entry to keep: the proposed one, or an earlier one when unobserved entries are kept with it. */
@@ -27,9 +30,14 @@ export interface CompactionPlan {
   unobserved: Unobserved;
   /** Lines of memory that the summary had no room for */
   leftOut: number;
+  /** How much stands behind some of its lines */
+  evidence: EvidenceSizes;
+  /** Its block of what tools touched; `""` for none */
+  touched: string;
 }
 
-export type CompactionSettings = Pick<Settings, "foldPolicy" | "compactionGapMaxTokens"> & FoldRoomSettings;
+export type CompactionSettings = Pick<Settings, "foldPolicy" | "compactionGapMaxTokens" | "summaryFiles"> &
+  FoldRoomSettings;
 
 export interface FoldRequest {
   /** The first entry that Pi proposes to keep */
@@ -82,8 +90,17 @@ export function planFold(
   const { selection, cut, firstKeptEntryId } = planCut(branch, ledger, request, settings);
   const unobserved = unobservedBefore(branch, ledger, cut);
   const maxTokens = summaryRoom(request.room ?? foldRoom(settings, {}), tokensAfter(branch, cut - 1));
-  const { leftOut, ...projection } = fitted(selectedProjection(selection, entryAt), maxTokens);
-  const summary = renderSummary(projection, { unobserved, leftOut, instructions: request.instructions });
+  const all = selectedProjection(selection, entryAt);
+  if (all.observations.length + all.reflections.length === 0) return undefined;
+  const touched = settings.summaryFiles ? touchedBlock(branch, cut, entryAt, maxTokens) : "";
+  const room = maxTokens - estimateTextTokens(touched);
+  const shown = fitted(all, room);
+  const evidence = evidenceSizes(branch, ledger, shown, entryAt);
+  // What the hints take, lines have to leave.
+  const { leftOut: crowdedOut, ...projection } = fitted(shown, room - evidence.size * HINT_TOKENS);
+  const leftOut = shown.leftOut + crowdedOut;
+  const notes = { unobserved, leftOut, instructions: request.instructions, evidence, touched };
+  const summary = renderSummary(projection, notes);
   if (summary === "") return undefined;
   const { fullFold } = selection;
   return {
@@ -92,6 +109,8 @@ export function planFold(
     details: { type: FOLDED, version: 1, fullFold, ...projection },
     unobserved,
     leftOut,
+    evidence,
+    touched,
   };
 }
 

@@ -94,7 +94,7 @@ interface Line {
 }
 
 /** What a summary has beside its lines: its preamble, its headings and what it says of what is not in it. */
-const HEAD_TOKENS = 200;
+const HEAD_TOKENS = 240;
 /** An id, a time and a relevance beside the content */
 const LINE_TOKENS = 24;
 /** As Pi estimates text; a record's own count may be of another making. */

@@ -1,3 +1,4 @@
+import type { EvidenceSizes } from "./evidence-size.ts";
 import { asCleanLine } from "./memory-id.ts";
 import type { Observation, Projection, Reflection, Relevance } from "./records.ts";
 
@@ -51,6 +52,10 @@ export interface SummaryNotes {
   leftOut?: number | undefined;
   /** What the user asked of this compaction, in the user's words */
   instructions?: string | undefined;
+  /** How much stands behind some of its lines */
+  evidence?: EvidenceSizes | undefined;
+  /** What tools touched, as `touchedBlock` says it */
+  touched?: string | undefined;
 }
 
 /**
@@ -59,25 +64,35 @@ export interface SummaryNotes {
  */
 export function renderSummary(
   { observations, reflections }: Projection,
-  { unobserved, leftOut = 0, instructions = "" }: SummaryNotes = {},
+  { unobserved, leftOut = 0, instructions = "", evidence, touched = "" }: SummaryNotes = {},
 ): string {
   if (reflections.length === 0 && observations.length === 0) return "";
   let summary = PREAMBLE;
+  const behind = (id: string) => evidence?.get(id) ?? "";
+  if (evidence && evidence.size > 0) summary += EVIDENCE_WORDS;
   if (instructions.trim() !== "") summary += `\n\n${ASKED}${clipped(asCleanLine(instructions))}`;
   if (reflections.length > 0) {
     summary += "\n\n## Reflections (what holds)\n";
-    for (const reflection of reflections) summary += reflectionText("\n[", reflection);
+    for (const reflection of reflections) {
+      summary += reflectionText("\n[", reflection) + behind(reflection.id);
+    }
   }
   if (observations.length > 0) {
     summary += "\n\n## Observations (what happened, oldest first)\n";
-    for (const observation of observations) summary += observationText("\n[", observation);
+    for (const observation of observations) {
+      summary += observationText("\n[", observation) + behind(observation.id);
+    }
   }
+  if (touched !== "") summary += `\n\n${touched}`;
   const missing = [
     ...(leftOut > 0 ? [leftOutWords(leftOut)] : []),
     ...(unobserved && unobserved.entries > 0 ? [unobservedWords(unobserved)] : []),
   ];
   return missing.length > 0 ? `${summary}\n\n## Not in this memory\n\n${missing.join("\n")}` : summary;
 }
+
+const EVIDENCE_WORDS =
+  " A line that ends like `· file, 6.8k` rests on about so many tokens: `recall` with a query gives the\npassages of them that have its words.";
 
 const ASKED = "The user asked of this compaction: ";
 const LONGEST_INSTRUCTIONS = 2000;
@@ -94,11 +109,17 @@ export function instructionsIn(summary: string): string | undefined {
   return start < 0 ? undefined : summary.slice(start + 1 + ASKED.length).split("\n", 1)[0];
 }
 
+const NO_ROOM = "of memory had no room here, the least relevant and the oldest;";
+
 function leftOutWords(lines: number): string {
-  return (
-    `${lines} ${lines === 1 ? "line" : "lines"} of memory had no room here, the least relevant and the oldest; ` +
-    "they are kept in the session, and the user can see them."
-  );
+  return `${lines} ${lines === 1 ? "line" : "lines"} ${NO_ROOM} they are kept in the session, and the user can see them.`;
+}
+
+/** How many lines of memory the summary had no room for. */
+export function leftOutIn(summary: string): number {
+  const end = summary.indexOf(` ${NO_ROOM}`, summary.lastIndexOf("\n## "));
+  const line = end < 0 ? "" : summary.slice(summary.lastIndexOf("\n", end) + 1, end);
+  return Number(/^(\d+) lines?$/.exec(line)?.[1] ?? 0);
 }
 
 function unobservedWords({ entries, tokens }: Unobserved): string {

@@ -363,6 +363,16 @@ describe("view and recall", () => {
       found: true,
       id,
     });
+    expect((await run(["recall", file, id, "--query", "ABCD"])).out).toMatch(
+      /Source e1\n\[User @ .*\]\nabcd/,
+    );
+    expect((await run(["recall", file, id, "--query", "xyz"])).out).toContain(
+      `Nothing behind ${id} matches "xyz"`,
+    );
+    expect(JSON.parse((await run(["recall", file, id, "--query", "abcd", "--json"])).out)).toMatchObject({
+      found: true,
+      passages: expect.stringContaining("abcd"),
+    });
     expect(await run(["recall", file, "0123456789ab"])).toMatchObject({ code: 1, out: "" });
     expectRefusal(await run(["recall", file, "nothing"]), /12 hex digits/);
     expectRefusal(await run(["recall", file, "a".repeat(9000)]), /^memory-lanes: "a{10,50}…": a memory id/);

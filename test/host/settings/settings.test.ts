@@ -196,6 +196,7 @@ describe("a bad value", () => {
       'is "10 s", but must be a whole number of at least 0 and of at most 9007199254740991; the default, 10000, is used',
     ],
     ["subagents", true, 'is true, but must be one of "off", "fold", "on"; it stays unset'],
+    ["summaryFiles", 1, "is 1, but must be true or false; the default, true, is used"],
     ["passive", "true", 'is "true", but must be true or false without quotes; the default, false, is used'],
     ["passive", "10", 'is "10", but must be true or false; the default, false, is used'],
     ["debugLog", ["x"], "is a list, but must be true or false; the default, false, is used"],

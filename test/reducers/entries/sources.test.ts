@@ -41,7 +41,7 @@ describe("renderSource", () => {
         { type: "toolCall", name: "read", arguments: { path: "a.ts", limit: 5 } },
         { type: "toolCall", name: "status" },
       ]),
-      `[Assistant @ ${WHEN}]\n(thinking) Hm.\nWell.\nI will read it.\n(calls read {"path":"a.ts","limit":5})\n(calls status without arguments)`,
+      `[Assistant @ ${WHEN}]\n(thinking) Hm.\nWell.\nI will read it.\n(calls read)\npath: a.ts\nlimit: 5\n(calls status without arguments)`,
     ],
     [toolResult("a", [block("ok")]), `[Tool result for read @ ${WHEN}]\nok`],
     [
@@ -104,10 +104,49 @@ describe("renderSource", () => {
     });
     expect(words(given)?.split("\n")).toEqual([
       "(tools called inside this one)",
-      '- read {"path":"b"}: ok',
+      "- read: ok",
+      "  path: b",
       "- bash: error (denied)",
       "- more, which Pi did not record in full",
     ]);
+  });
+
+  it("shows the arguments of a call as they are read, and to the observer on one line", () => {
+    const args = {
+      path: "a.ts",
+      edits: [
+        { oldText: "let a;\n\tlet b;", newText: 'say("hi")' },
+        { oldText: "c", newText: "" },
+      ],
+      tags: ["x", "y"],
+      options: { deep: true, note: "one\ntwo" },
+      none: {},
+    };
+    const given = assistant("a", [{ type: "toolCall", name: "edit", arguments: args }]);
+    expect(words(given)?.split("\n")).toEqual([
+      "(calls edit)",
+      "path: a.ts",
+      "edits 1:",
+      "  oldText:",
+      "    let a;",
+      "    \tlet b;",
+      '  newText: say("hi")',
+      "edits 2:",
+      "  oldText: c",
+      "  newText: ",
+      'tags: ["x","y"]',
+      "options:",
+      "  deep: true",
+      "  note:",
+      "    one",
+      "    two",
+      "none: {}",
+    ]);
+    expect(renderSources([given], { maxTokens: 1000 }).text).toContain(
+      `(calls edit ${JSON.stringify(args)})`,
+    );
+    const plain = assistant("a", [{ type: "toolCall", name: "bash", arguments: "ls -l\ncd" }]);
+    expect(words(plain)).toBe("(calls bash)\nls -l\ncd");
   });
 
   it("finds the name of a tool in its call when the result lacks it", () => {

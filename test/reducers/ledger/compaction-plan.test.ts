@@ -41,6 +41,7 @@ function kept(
       compactionGapMaxTokens: gap,
       observationsPoolMaxTokens: 1000,
       foldPolicy: "pressure",
+      summaryFiles: true,
     },
   );
   if (plan.cut < branch.length) expect(plan.firstKeptEntryId).toBe(idAt(branch, plan.cut));

@@ -1,13 +1,15 @@
 import { clocksByLane } from "../../../machines/lanes/inputs.ts";
 import { NOTHING_TO_FOLD } from "../../../machines/recording/explain.ts";
+import { idAt } from "../../../reducers/branch.ts";
 import { type EngineState, totalSpend } from "../../../reducers/engine/engine-state.ts";
 import { LANES, type LaneName, WORKERS } from "../../../reducers/engine/lane-names.ts";
 import { backlogOf } from "../../../reducers/engine/observer-chunk.ts";
 import { whyPassive } from "../../../reducers/engine/session-host.ts";
-import type { EntryLookup } from "../../../reducers/entries/entry.ts";
+import { type EntryLookup, fieldsOf, textOf } from "../../../reducers/entries/entry.ts";
 import { IGNORED_REASONS } from "../../../reducers/entries/entry-fact.ts";
 import { diffProjections, isVisibleMemoryStale } from "../../../reducers/ledger/projections.ts";
-import { clocksOfSession, hasMemory } from "../../../reducers/session.ts";
+import { instructionsIn, leftOutIn } from "../../../reducers/ledger/summary.ts";
+import { clocksOfSession, hasMemory, type SessionState } from "../../../reducers/session.ts";
 import { poolTarget } from "../../../reducers/settings.ts";
 import {
   backlogWords,
@@ -59,12 +61,23 @@ function memorySection({ session, settings }: EngineState, lookup: EntryLookup):
     `  pool      ${grouped(ledger.activeTokens)} active; target ${grouped(poolTarget(settings))}, full fold at ${grouped(settings.observationsPoolMaxTokens)}`,
     `  folds     ${countOf(ledger.compactions, "compaction")} on this branch`,
   ];
+  const summary = latestSummary(session, lookup);
+  const leftOut = leftOutIn(summary);
+  if (leftOut > 0) lines.push(`  left out  ${countOf(leftOut, "line")} of the last fold, for want of room`);
+  const asked = instructionsIn(summary);
+  if (asked !== undefined) lines.push(`  asked     of the last fold: ${asked}`);
   if (isVisibleMemoryStale(ledger)) {
     lines.push(
       "  note      the latest compaction was not ours: the agent sees that summary, not the visible memory above",
     );
   }
   return lines.join("\n");
+}
+
+/** What the latest compaction of ours put before the agent, from the session itself; `""` where there is none. */
+function latestSummary({ branch, ledger }: SessionState, lookup: EntryLookup): string {
+  const id = ledger.latestFolded ? idAt(branch, ledger.latestFolded.entry) : undefined;
+  return textOf(fieldsOf(id === undefined ? undefined : lookup(id)).summary);
 }
 
 function clockSection(state: EngineState): string {

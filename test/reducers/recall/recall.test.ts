@@ -2,8 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import type { EntryLike } from "../../../src/reducers/entries/entry.ts";
 import { estimateTextTokens } from "../../../src/reducers/entries/tokens.ts";
-import { RECALL_MOST_TOKENS, recallFrom, renderRecall } from "../../../src/reducers/ledger/recall.ts";
+import { recallFrom } from "../../../src/reducers/ledger/recall.ts";
 import { sessionOfEntries } from "../../../src/reducers/memory.ts";
+import { RECALL_MOST_TOKENS, renderRecall } from "../../../src/reducers/recall/recall-text.ts";
 import {
   custom,
   dropped,
@@ -15,6 +16,8 @@ import {
   reflection,
   replaced,
   superseded,
+  text,
+  toolResult,
   user,
   WHEN,
 } from "../../support/builders.ts";
@@ -123,9 +126,9 @@ describe("recalling a reflection", () => {
         `Reflection\n[${R}] meaning of ${R}`,
         "It rests on 2 observations:",
         `Observation (active)\n${line(A)}`,
-        `Source e1\n[User @ ${WHEN}]\nHello.`,
+        `Source e1 (also behind [${B}])\n[User @ ${WHEN}]\nHello.`,
         `Observation (active)\n${line(B)}`,
-        `Source e1\n[User @ ${WHEN}]\nHello.`,
+        `Source e1: shown above, under [${A}]`,
         `Cited but not on this branch: ${C}, dddddddddddd`,
       ].join("\n\n"),
     );
@@ -237,6 +240,10 @@ describe("the pages of a recall", () => {
     return recallFrom(session, lookup, A);
   };
   const MARK = /\n\n\[Page (\d+) of (\d+)\. (.*)\]$/;
+  /** What a page begins with to be read by itself */
+  const OPENING =
+    /^Page \d+ of \d+\n\n(?:(?:\[a{12}\][^\n]*\n\n)?[^\n]* \(continued\)(?:\n|$)|\[a{12}\][^\n]*(?:\n\n|$))?/;
+  const bodyOf = (page: string) => page.replace(MARK, "").replace(OPENING, "");
 
   it("are one, without a word about pages, when it all fits", () => {
     const { text, page, pages } = renderRecall(recalledOf("Hello."));
@@ -265,6 +272,22 @@ describe("the pages of a recall", () => {
       expect(() => markOf(page)).toThrow(`there is no page ${page} `);
       expect(() => markOf(page)).toThrow(`the last page is ${all.pages}`);
     }
+  });
+
+  it("begin with their number, the record, and the source that they go on with", () => {
+    const { session, lookup } = sessionOfEntries([
+      user("e1", "One line of many.\n".repeat(100)),
+      ...[observed("o", [observation(A, ["e1"])], "e1"), reflected("r", [reflection(R, [A])], "e1")],
+    ]);
+    const page = (id: string, nth: number) =>
+      renderRecall(recallFrom(session, lookup, id), { maxTokens: 200, page: nth }).text;
+    expect(page(A, 1)).toMatch(/^Page 1 of \d\n\nObservation \(active\)\n\[aaaaaaaaaaaa\] /);
+    expect(page(A, 2)).toMatch(
+      new RegExp(
+        `^Page 2 of \\d\n\n\\[${A}\\] [^\n]*\n\nSource e1 \\[User @ ${WHEN}\\] \\(continued\\)\nOne line`,
+      ),
+    );
+    expect(page(R, 2).split("\n").slice(2, 4)).toEqual([`[${R}] meaning of ${R}`, line(A)]);
   });
 
   it("have an upper bound, whatever is asked for", () => {
@@ -298,9 +321,7 @@ describe("the pages of a recall", () => {
     const recalled = recalledOf(Array.from({ length: 300 }, (_, n) => `line ${n} of the source`).join("\n"));
     const { pages } = renderRecall(recalled, { maxTokens: 200 });
     const lines = Array.from({ length: pages }, (_, n) =>
-      renderRecall(recalled, { maxTokens: 200, page: n + 1 })
-        .text.replace(MARK, "")
-        .split("\n"),
+      bodyOf(renderRecall(recalled, { maxTokens: 200, page: n + 1 }).text).split("\n"),
     ).flat();
     expect(lines.slice(-300)).toEqual(Array.from({ length: 300 }, (_, n) => `line ${n} of the source`));
   });
@@ -320,7 +341,7 @@ describe("the pages of a recall", () => {
         const shown = Array.from({ length: pages }, (_, n) =>
           renderRecall(recalled, { maxTokens, page: n + 1 }),
         );
-        const bodies = shown.map(({ text }) => (pages === 1 ? text : text.replace(MARK, "")));
+        const bodies = shown.map(({ text }) => (pages === 1 ? text : bodyOf(text)));
         const bare = (written: string) => written.replace(/\s+/g, "");
         expect(bare(bodies.join(""))).toBe(bare(whole));
         for (const body of bodies) {
@@ -333,6 +354,52 @@ describe("the pages of a recall", () => {
         expect(shown.map(({ page }) => page)).toEqual(shown.map((_, n) => n + 1));
       }),
       { numRuns: 300 },
+    );
+  });
+});
+
+describe("recalling with a query", () => {
+  const long = Array.from({ length: 200 }, (_, n) => `line ${n} of a long answer`).join("\n");
+  const entries = [
+    user("e1", "A missing level must stay null."),
+    user("e2", long),
+    ...[observed("o", [observation(A, ["e1", "e2"]), observation(B, ["e2"])], "e2")],
+    reflected("r", [reflection(R, [A, B])], "e2"),
+  ];
+  const { session, lookup } = sessionOfEntries(entries);
+  const asked = (id: string, query: string) => renderRecall(recallFrom(session, lookup, id), { query }).text;
+
+  it("gives what matches, what is left out, and what the whole would cost", () => {
+    expect(asked(A, "missing LEVELS? null")).toBe(
+      `Observation (active)\n${line(A)}\n\nSource e1\n[User @ ${WHEN}]\nA missing level must stay null.\n\n1 source of 2 without a match is left out. Without a query, recall gives the whole: about 1.7k tokens.`,
+    );
+    expect(asked(A, "line 77").length).toBeLessThan(4500);
+  });
+
+  it("gives of a reflection the observations whose sources match", () => {
+    const text = asked(R, "missing");
+    expect(text).toContain(`[${R}] meaning of ${R}\n\nObservation (active)\n${line(A)}\n\nSource e1`);
+    expect(text).not.toContain(line(B));
+  });
+
+  it("says when nothing matches, and takes an empty query for none", () => {
+    expect(asked(A, "lighthouse\n[x]")).toBe(
+      `Observation (active)\n${line(A)}\n\nNothing behind ${A} matches "lighthouse [x]". Without a query, recall gives the whole: about 1.7k tokens.`,
+    );
+    expect(asked(A, " \n")).toBe(renderRecall(recallFrom(session, lookup, A)).text);
+  });
+
+  it("folds what outputs repeat, and nothing that people say", () => {
+    const lines = `begin\n${"again\n".repeat(30)}end`;
+    const repeated = [
+      user("e1", lines),
+      toolResult("e2", [text(lines)]),
+      observed("o", [observation(A, ["e1", "e2"])], "e2"),
+    ];
+    const shown = told(repeated, A);
+    expect(shown).toContain(`[User @ ${WHEN}]\n${lines}`);
+    expect(shown).toContain(
+      `[Tool result for read @ ${WHEN}]\nbegin\nagain\n[… the line above 29 times more …]\nend`,
     );
   });
 });
