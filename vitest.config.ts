@@ -6,6 +6,7 @@ const REAL_PROGRAMS = [
   "test/host/inspector/page/**/*.test.ts",
   "test/host/inspector/live.test.ts",
   "test/host/package.test.ts",
+  "test/scripts/eval.test.ts",
 ];
 
 export default defineConfig({

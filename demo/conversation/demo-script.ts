@@ -48,7 +48,7 @@ function observer(request: ChatRequest): Reply {
     return source ? [{ content: text, relevance, sourceEntryIds: [source.entryId] }] : [];
   });
   if (observations.length === 0) return defaultObserver(request);
-  return { toolCalls: [{ name: "record_observations", arguments: { observations } }] };
+  return { toolCalls: [{ name: "record_observations", arguments: { observations, done: true } }] };
 }
 
 /** Draws each reflection whose facts are all among the shown observations and that is not there yet. */
@@ -67,7 +67,7 @@ function reflector(request: ChatRequest): Reply {
     },
   );
   if (reflections.length === 0) return { text: "Nothing durable to add." };
-  return { toolCalls: [{ name: "record_reflections", arguments: { reflections } }] };
+  return { toolCalls: [{ name: "record_reflections", arguments: { reflections, done: true } }] };
 }
 
 /** Drops what has had its time: passing facts, oldest first, never more than a few. */
@@ -78,5 +78,5 @@ function dropper(request: ChatRequest): Reply {
     .map(({ id }) => id)
     .slice(0, 4);
   if (observationIds.length === 0) return { text: "Everything here is still needed." };
-  return { toolCalls: [{ name: "drop_observations", arguments: { observationIds } }] };
+  return { toolCalls: [{ name: "drop_observations", arguments: { observationIds, done: true } }] };
 }

@@ -82,9 +82,7 @@ export interface ShownObservation {
 
 type Relevance = "low" | "medium" | "high" | "critical";
 const WEIGHTS: Record<Relevance, number> = { low: 0, medium: 1, high: 2, critical: 3 };
-// The coverage that a prompt may tell at the end of a line is no part of the content.
-const OBSERVATION_LINE =
-  /^[^\w[\n]*\[([0-9a-f]{12})\][^\n]*?\[(low|medium|high|critical)\] ([^\n]*?)(?: \(coverage: \w+\))?$/gm;
+const OBSERVATION_LINE = /^[^\w[\n]*\[([0-9a-f]{12})\][^\n]*?\[(low|medium|high|critical)\] ([^\n]*)$/gm;
 
 /** Observation lines in a prompt, `[id] … [relevance] content`; reflection lines have no relevance and are left out. */
 export function shownObservations(request: ChatRequest): ShownObservation[] {
@@ -111,5 +109,5 @@ function excerpt(text: string, limit = 160): string {
 }
 
 function calling(name: string, args: Record<string, unknown>): Answer {
-  return { toolCalls: [{ name, arguments: args }] };
+  return { toolCalls: [{ name, arguments: { ...args, done: true } }] };
 }

@@ -34,7 +34,7 @@ export function windowsTable(): string {
       contextWindow === 0 ? "unknown" : grouped(contextWindow),
       orNone(() => grouped(chunk())),
       reads(REFLECTOR_SYSTEM_PROMPT, collectReflections(none, memory)),
-      reads(DROPPER_SYSTEM_PROMPT, collectDrops(none, 1)),
+      reads(DROPPER_SYSTEM_PROMPT, collectDrops(none)),
       orNone(() => grouped(roomFor(access, request, limits).limits.maxTokens)),
       grouped(fullSummary(contextWindow)),
     ];

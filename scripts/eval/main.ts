@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { createIo, EXIT, type Io, UsageError } from "../../src/host/cli/io.ts";
 import { ordinalOf, withSetting } from "../../src/host/cli/options.ts";
+import { PASSIVE_VARIABLE } from "../../src/host/settings/settings.ts";
 import { parseSession } from "../../src/index.ts";
 import type { EntryLike } from "../../src/reducers/entries/entry.ts";
 import { asOneLine } from "../../src/reducers/ledger/memory-id.ts";
@@ -28,6 +29,8 @@ interface Options {
   json?: boolean;
 }
 
+// Whoever has it set for all runs of Pi asks for memory at work here.
+delete process.env[PASSIVE_VARIABLE];
 const io = createIo();
 const program = new Command("eval")
   .exitOverride()

@@ -15,8 +15,8 @@ export interface Spend {
   /** Of these, read from the cache */
   cacheRead: number;
   output: number;
-  /** 0 also where the model's prices are not known */
-  cost: number;
+  /** Null where nothing was asked of a model whose prices are known */
+  cost: number | null;
 }
 
 /** The part of Pi's registry through which the extension reaches models. */
@@ -37,7 +37,7 @@ const ASK_TIMEOUT_MS = 300_000;
 /** Pi's models, with the credentials and providers that Pi itself would use here, and every request counted. */
 export async function openModels(): Promise<MeteredModels> {
   const pi = new ModelRegistry(await ModelRuntime.create());
-  const none = (): Spend => ({ requests: 0, input: 0, cacheRead: 0, output: 0, cost: 0 });
+  const none = (): Spend => ({ requests: 0, input: 0, cacheRead: 0, output: 0, cost: null });
   const spent = { memory: none(), answers: none(), recall: none(), grading: none() };
 
   function streamFor(
@@ -54,7 +54,7 @@ export async function openModels(): Promise<MeteredModels> {
         spend.input += usage.input + usage.cacheRead + usage.cacheWrite;
         spend.cacheRead += usage.cacheRead;
         spend.output += usage.output;
-        spend.cost += usage.cost.total;
+        if (hasPrice(model)) spend.cost = (spend.cost ?? 0) + usage.cost.total;
       },
       // Who asked hears of it.
       () => {},
@@ -94,4 +94,9 @@ export async function openModels(): Promise<MeteredModels> {
       return reply;
     },
   };
+}
+
+/** A model without prices costs something all the same; nobody knows how much. */
+function hasPrice({ cost }: Model<Api>): boolean {
+  return Object.values(cost).some((price) => typeof price === "number" && price > 0);
 }

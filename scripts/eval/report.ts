@@ -72,7 +72,7 @@ function spendCells({ requests, input, cacheRead, output, cost }: Spend): string
     grouped(input),
     grouped(cacheRead),
     grouped(output),
-    cost > 0 ? dollars(cost) : "—",
+    cost === null ? "—" : dollars(cost),
   ];
 }
 

@@ -76,7 +76,7 @@ export const SettingsSchema = z.object({
   agentMaxTokens: tokens()
     .optional()
     .describe(
-      "Output tokens that a worker asks for per request. Unset: the model's own limit, at most 8192. At least 512, and else never more than a third of the window.",
+      "Output tokens that a worker asks for per request; thinking comes on top where the provider counts it apart, and is left out where an answer would have no room. Unset: the model's own limit, at most 8192. At least 512, and else never more than a third of the window.",
     ),
   workerTimeoutMs: z
     .int()
@@ -84,9 +84,16 @@ export const SettingsSchema = z.object({
     .default(180_000)
     .describe("Time after which a worker run that has not ended is stopped and counts as failed."),
   model: z
-    .object({ provider: z.string().min(1), id: z.string().min(1) })
+    .object({
+      provider: z.string().min(1),
+      id: z.string().min(1),
+      // A word that is none of these is named and passed over; it must not cost the user the model.
+      thinking: z.enum(["off", "minimal", "low", "medium", "high", "xhigh"]).optional().catch(undefined),
+    })
     .optional()
-    .describe("Model that the workers use, by Pi's provider name and model id. Unset: the session's model."),
+    .describe(
+      "Model that the workers use, by Pi's provider name and model id, and how much it thinks where it can, from off to xhigh. Unset: the session's model. Unset thinking, also of the session's model: low.",
+    ),
   showWorkerNotifications: z
     .boolean()
     .default(true)

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { defaultObserver, freshToolResults } from "../../demo/model/scripted-model.ts";
+import { chunkBlocks, freshToolResults } from "../../demo/model/scripted-model.ts";
 import { startPi } from "../../demo/pi/pi-process.ts";
 import {
   agent,
@@ -42,9 +42,13 @@ describe("the workers' model", { timeout: 60_000 }, () => {
   it("stays a run's own when the session's is switched in mid-run, and the next run has the new one", async () => {
     const gate = Promise.withResolvers<void>();
     host.model.use({
-      observer: async (request) => {
-        if (freshToolResults(request).length === 0) await gate.promise;
-        return defaultObserver(request);
+      observer: async (request, nth) => {
+        if (freshToolResults(request).length > 0) return { text: "done" };
+        await gate.promise;
+        const sourceEntryIds = chunkBlocks(request).map(({ entryId }) => entryId);
+        const observations = [{ content: `Ferries, seen ${nth} times.`, relevance: "high", sourceEntryIds }];
+        // It does not say that it is done, so the run asks again.
+        return { toolCalls: [{ name: "record_observations", arguments: { observations } }] };
       },
     });
     await host.pi.prompt("What is in bay 1?");

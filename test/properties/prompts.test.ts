@@ -68,7 +68,8 @@ describe("a request, whatever the memory, the window and the settings", () => {
           expect(requests.length).toBeGreaterThan(0);
           for (const { context, options } of requests) {
             // Pi's providers keep 4096 tokens free, and take them from the output.
-            expect(tokensOf(context) + (options.maxTokens ?? 0)).toBeLessThanOrEqual(contextWindow - 4096);
+            const output = (options.maxTokens ?? 0) + (options.thinkingBudgets?.low ?? 0);
+            expect(tokensOf(context) + output).toBeLessThanOrEqual(contextWindow - 4096);
             expect(options.maxTokens).toBeGreaterThanOrEqual(512);
           }
         },
@@ -94,6 +95,33 @@ describe("a request, whatever the memory, the window and the settings", () => {
       RUNS,
     );
   });
+
+  it.each(["observer", "reflector"] as const)(
+    "of the %s repeats the one before it from its start until what is new",
+    async (worker) => {
+      const grown = fc.record({
+        observations: fc.integer({ min: 1, max: 100 }),
+        more: fc.integer({ min: 1, max: 100 }),
+        reflections: fc.nat(20),
+      });
+      await fc.assert(
+        fc.asyncProperty(grown, async ({ observations, more, reflections }) => {
+          const memory = { length: 80, message: 400, reflections };
+          const model = { contextWindow: 200_000 };
+          const [before] = await requestsOf(worker, { ...memory, observations }, model, {});
+          const later = { ...memory, observations: observations + more, reflections: reflections + 1 };
+          const [after] = await requestsOf(worker, later, model, {});
+          expect(after?.context.systemPrompt).toBe(before?.context.systemPrompt);
+          expect(after?.context.tools).toEqual(before?.context.tools);
+          const text = promptOf(before);
+          const end = text.indexOf("\n\n##", text.indexOf("[") + 1);
+          expect(end).toBeGreaterThan(0);
+          expect(promptOf(after).slice(0, end)).toBe(text.slice(0, end));
+        }),
+        RUNS,
+      );
+    },
+  );
 
   it.each(["reflector", "dropper"] as const)(
     "of the %s shows every active observation, once",
@@ -149,7 +177,7 @@ async function requestsOf(
 ): Promise<Request[]> {
   const requests: Request[] = [];
   const access: ModelAccess = {
-    model: modelAt("", model),
+    model: modelAt("", { reasoning: true, ...model }),
     stream(context, options) {
       requests.push({ context, options });
       const stream = createAssistantMessageEventStream();

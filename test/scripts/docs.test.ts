@@ -36,7 +36,9 @@ describe("the schema for editors", () => {
     expect(asEditor({ observeAfterTokens: 0 })).toBe(false);
     expect(asEditor({ observeAfterTokens: "1" })).toBe(false);
     expect(asEditor({ observeAfterToken: 1 })).toBe(false);
-    expect(asEditor({ model: { provider: "p", id: "i", thinking: "low" } })).toBe(false);
+    expect(asEditor({ model: { provider: "p", id: "i", thinking: "low" } })).toBe(true);
+    expect(asEditor({ model: { provider: "p", id: "i", thinking: "lots" } })).toBe(false);
+    expect(asEditor({ model: { provider: "p", id: "i", effort: "low" } })).toBe(false);
   });
 
   it("requires nothing", () => {

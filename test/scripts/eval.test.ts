@@ -22,6 +22,7 @@ import { preparePi, SCRIPTED_MODEL } from "../../demo/pi/pi-launch.ts";
 import type { Evaluation } from "../../scripts/eval/evaluation.ts";
 import { type Cut, scriptOf } from "../../scripts/eval/play.ts";
 import { readQuestions } from "../../scripts/eval/questions.ts";
+import { PASSIVE_VARIABLE } from "../../src/host/settings/settings.ts";
 import { parseSession, projectVisible } from "../../src/index.ts";
 import { prose } from "../pi/harness.ts";
 import { assistant, text, user } from "../support/builders.ts";
@@ -155,7 +156,7 @@ beforeAll(async () => {
     ),
   });
   const cost = { input: 1, output: 10 };
-  env = preparePi({ dir, modelUrl: model.url, cost, settings: {} }, []).env;
+  env = { ...preparePi({ dir, modelUrl: model.url, cost, settings: {} }, []).env, [PASSIVE_VARIABLE]: "1" };
   write("session.jsonl", session());
   write("questions.json", QUESTIONS);
 });

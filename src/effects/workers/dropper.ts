@@ -1,4 +1,5 @@
 import { map, type Observable } from "rxjs";
+import { bestDrops } from "../../reducers/ledger/pool.ts";
 import { roomFor } from "./model/prompt-room.ts";
 import type { ModelAccess, WorkerLimits } from "./model/request.ts";
 import { type PoolInput, poolSlices, runSlices } from "./pool-slices.ts";
@@ -11,13 +12,11 @@ export interface DropperInput extends PoolInput {
   maximum: number;
   poolTokens: number;
   targetTokens: number;
-  /** Milliseconds since the epoch: what ages are counted to */
-  now: number;
 }
 
 /**
- * Chooses active observations to drop, oldest slice first, never more than the maximum in all, and none that the
- * model does not have before it.
+ * Chooses active observations to drop, none that the model does not have before it. Of what it proposes in all slices the
+ * maximum takes the best.
  */
 export function runDropper(
   input: DropperInput,
@@ -25,27 +24,26 @@ export function runDropper(
   limits: WorkerLimits,
 ): Observable<WorkerResult<string>> {
   let shown: ReadonlySet<string> = new Set();
-  const collector = collectDrops((id) => shown.has(id), input.maximum);
-  const { poolTokens, targetTokens } = input;
+  const collector = collectDrops((id) => shown.has(id));
+  const { observations, coverage, maximum } = input;
   const request = { systemPrompt: DROPPER_SYSTEM_PROMPT, tool: collector.tool };
   const room = roomFor(access, request, limits);
-  const frame = dropperPrompt({
-    ...{ observationLines: [], reflections: [], reflectionBudget: 0 },
-    ...{ maximum: input.maximum, poolTokens, targetTokens },
-  });
-  const slices = poolSlices(input.observations, droppableLine(input.coverage, input.now), room, frame);
+  const facts = { ...input, newest: observations.at(-1)?.timestamp ?? "" };
+  const nothing = { observations: [], observationLines: [], reflections: [], reflectionBudget: 0 };
+  const slices = poolSlices(input, droppableLine, room, dropperPrompt({ ...facts, ...nothing }));
   const spent$ = runSlices(
     slices,
-    ({ observations, observationLines, reflectionBudget }) => {
-      // An earlier slice may have used up part of it.
-      const maximum = input.maximum - collector.accepted.length;
-      if (maximum <= 0) return undefined;
-      shown = new Set(observations.map(({ id }) => id));
-      const memory = { observationLines, reflections: input.reflections, reflectionBudget };
-      return { ...request, userPrompt: dropperPrompt({ ...memory, maximum, poolTokens, targetTokens }) };
+    (slice) => {
+      shown = new Set(slice.observations.map(({ id }) => id));
+      return { ...request, userPrompt: dropperPrompt({ ...facts, ...slice }) };
     },
     access,
     room.limits,
   );
-  return spent$.pipe(map((spent) => resultOf(collector, spent)));
+  return spent$.pipe(
+    map((spent) => {
+      const accepted = bestDrops(collector.accepted, observations, coverage, maximum);
+      return resultOf({ ...collector, accepted }, spent);
+    }),
+  );
 }

@@ -24,6 +24,7 @@ import type { LiveSession } from "../live-session.ts";
 import { runDropper } from "./dropper.ts";
 import type { WorkerFailure } from "./model/failure.ts";
 import { type ModelAccess, outputBudget, type WorkerLimits } from "./model/request.ts";
+import { thinkingFor } from "./model/thinking.ts";
 import { largestChunk, runObserver } from "./observer.ts";
 import type { PoolInput } from "./pool-slices.ts";
 import { runReflector } from "./reflector.ts";
@@ -82,7 +83,7 @@ const observe: Job = (session, command, access) => {
       priorObservations: prior.observations,
       priorReflections: prior.reflections,
       priorShare: 1 / 2 ** command.failures,
-      now: session.now(),
+      largestChunk: whole,
     },
     access,
     limits,
@@ -127,7 +128,6 @@ const drop: Job = (session, _command, access) => {
     maximum,
     poolTokens: memory.ledger.activeTokens,
     targetTokens: poolTarget(settings),
-    now: session.now(),
   };
   return runDropper(pool, access, limitsFor(session, access)).pipe(
     map((result) =>
@@ -185,6 +185,7 @@ function limitsFor(session: LiveSession, access: ModelAccess): WorkerLimits {
   return {
     maxTurns: settings.agentMaxTurns,
     maxTokens: outputBudget(access.model, settings.agentMaxTokens),
+    thinking: thinkingFor(access.model, settings),
     timeoutMs: settings.workerTimeoutMs,
   };
 }

@@ -19,7 +19,8 @@ export interface ObserverInput {
   priorReflections: readonly Reflection[];
   /** How much of the room for prior memory it may fill, from 0 to 1 */
   priorShare: number;
-  now: number;
+  /** Tokens that a chunk may have at most; room for prior memory is what that leaves, so that it stays the same */
+  largestChunk: number;
 }
 
 /** Prior memory may fill at most this share of what the chunk leaves free in the prompt. */
@@ -30,7 +31,7 @@ const CHUNK_SHARE = 0.75;
 /** What the prompt has beside chunk and prior memory: headings, and the statements that lines were left out. */
 const FRAME_TOKENS =
   estimateTextTokens(
-    observerPrompt({ chunk: "", priorObservations: [], priorReflections: [], priorBudget: 0, now: 0 }),
+    observerPrompt({ chunk: "", priorObservations: [], priorReflections: [], priorBudget: 0 }),
   ) +
   2 * STATEMENT_TOKENS;
 
@@ -58,7 +59,8 @@ export function runObserver(
   });
   const request = { systemPrompt: OBSERVER_SYSTEM_PROMPT, tool: collector.tool };
   const room = roomFor(access, request, limits);
-  const free = room.userPrompt - FRAME_TOKENS - estimateTextTokens(input.chunk);
+  const chunkTokens = Math.max(input.largestChunk, estimateTextTokens(input.chunk));
+  const free = room.userPrompt - FRAME_TOKENS - chunkTokens;
   const priorRoom = Math.max(0, Math.min(LARGEST_PRIOR, free * PRIOR_SHARE));
   const priorBudget = Math.floor(priorRoom * input.priorShare);
   userPrompt = observerPrompt({ ...input, priorBudget });

@@ -5,6 +5,7 @@ import type { CoverageTier } from "../../reducers/ledger/pool.ts";
 import type { Observation, Reflection } from "../../reducers/ledger/records.ts";
 import { type Break, converse, type Spend, type SpentRun, spentBy } from "./model/conversation.ts";
 import type { ModelAccess, WorkerLimits, WorkerRequest } from "./model/request.ts";
+import { coverageCost, type PoolPromptInput } from "./prompts/pool-prompt.ts";
 import { STATEMENT_TOKENS } from "./prompts/prior-memory.ts";
 
 /** What the reflector and the dropper work through. */
@@ -17,12 +18,7 @@ export interface PoolInput {
 }
 
 /** The part of the pool that one prompt shows, and the tokens that its reflections may have beside it. */
-export interface PoolSlice {
-  observations: Observation[];
-  /** The same as the worker sees them */
-  observationLines: string[];
-  reflectionBudget: number;
-}
+export type PoolSlice = Pick<PoolPromptInput, "observations" | "observationLines" | "reflectionBudget">;
 
 /** Existing reflections may fill at most this share of a pool worker's prompt. */
 const REFLECTION_SHARE = 0.25;
@@ -33,7 +29,7 @@ const REFLECTION_SHARE = 0.25;
  * shown by its beginning and its end.
  */
 export function poolSlices(
-  observations: readonly Observation[],
+  { observations, coverage }: Pick<PoolInput, "observations" | "coverage">,
   lineOf: (observation: Observation) => string,
   { userPrompt }: { userPrompt: number },
   frame: string,
@@ -42,8 +38,9 @@ export function poolSlices(
   const reflectionBudget = Math.max(0, Math.floor(room * REFLECTION_SHARE));
   const budget = room - reflectionBudget;
   const lines = observations.map((observation) => {
-    const line = excerpt(lineOf(observation), budget - 1).text.replaceAll("\n", " ");
-    return { observation, line, cost: estimateTextTokens(line) + 1 };
+    const beside = 1 + coverageCost(observation, coverage);
+    const line = excerpt(lineOf(observation), budget - beside).text.replaceAll("\n", " ");
+    return { observation, line, cost: estimateTextTokens(line) + beside };
   });
   return sliceByBudget(lines, ({ cost }) => cost, budget).map((slice) => ({
     observations: slice.map(({ observation }) => observation),
@@ -74,11 +71,11 @@ export function sliceByBudget<T>(items: readonly T[], costOf: (item: T) => numbe
  * `maxTurns` is what the user was promised for a run, however many slices it takes. Each slice may use an even share
  * of the turns that are left, so that a talkative one cannot keep the others from being read; with more slices than
  * turns the last ones are not. If one slice breaks, the whole run has. `requestOf` is called when its slice's turn
- * comes; undefined says that there is nothing left to ask.
+ * comes.
  */
 export function runSlices<S>(
   slices: readonly S[],
-  requestOf: (slice: S) => WorkerRequest | undefined,
+  requestOf: (slice: S) => WorkerRequest,
   access: ModelAccess,
   limits: WorkerLimits,
 ): Observable<SpentRun> {
@@ -87,9 +84,8 @@ export function runSlices<S>(
     if (slice === undefined) return of(null);
     const maxTurns = Math.ceil((limits.maxTurns - spend.turns) / (slices.length - index));
     spend.capped ||= maxTurns <= 0;
-    const request = maxTurns > 0 ? requestOf(slice) : undefined;
-    if (!request) return of(null);
-    return converse(request, access, { ...limits, maxTurns }, spend).pipe(
+    if (maxTurns <= 0) return of(null);
+    return converse(requestOf(slice), access, { ...limits, maxTurns }, spend).pipe(
       concatMap((end) => (end === null ? from(index + 1, spend) : of(end))),
     );
   }

@@ -1,10 +1,11 @@
 import { map, type Observable } from "rxjs";
 import type { MemoryStatus } from "../../reducers/ledger/ledger.ts";
 import type { Reflection } from "../../reducers/ledger/records.ts";
+import { renderObservation } from "../../reducers/ledger/summary.ts";
 import { roomFor } from "./model/prompt-room.ts";
 import type { ModelAccess, WorkerLimits } from "./model/request.ts";
 import { type PoolInput, type PoolSlice, poolSlices, runSlices } from "./pool-slices.ts";
-import { observationLine, REFLECTOR_SYSTEM_PROMPT, reflectorPrompt } from "./prompts/reflector-prompt.ts";
+import { REFLECTOR_SYSTEM_PROMPT, reflectorPrompt } from "./prompts/reflector-prompt.ts";
 import { collectReflections } from "./tools/worker-tools.ts";
 import { type ReplacingResult, replacingResultOf } from "./worker-result.ts";
 
@@ -32,16 +33,17 @@ export function runReflector(
   });
   const request = { systemPrompt: REFLECTOR_SYSTEM_PROMPT, tool: collector.tool };
   const room = roomFor(access, request, limits);
-  const frame = reflectorPrompt({ observationLines: [], reflections: [], reflectionBudget: 0 });
-  const slices = poolSlices(input.observations, observationLine(input.coverage), room, frame);
+  const { coverage } = input;
+  const nothing = { observations: [], observationLines: [], reflections: [], reflectionBudget: 0 };
+  const slices = poolSlices(input, renderObservation, room, reflectorPrompt({ ...nothing, coverage }));
   const spent$ = runSlices(
     slices.length > limits.maxTurns ? unreadFirst(slices, input.reflected) : slices,
-    ({ observations, observationLines, reflectionBudget }) => {
-      shown = new Set(observations.map(({ id }) => id));
+    (slice) => {
+      shown = new Set(slice.observations.map(({ id }) => id));
       // What an earlier slice has just recorded or replaced is known to this one.
       const { accepted, replaced } = collector;
       const reflections = [...input.reflections.filter(({ id }) => !replaced.has(id)), ...accepted];
-      userPrompt = reflectorPrompt({ observationLines, reflections, reflectionBudget });
+      userPrompt = reflectorPrompt({ ...slice, coverage, reflections });
       return { ...request, userPrompt };
     },
     access,

@@ -61,8 +61,12 @@ function wordsFor(schema: JsonSchema): string {
     return [noun, limits.join(" and ")].filter((part) => part !== "").join(" ");
   }
   if (schema.type === "object" && schema.properties) {
-    const members = Object.keys(schema.properties).map((name) => `${JSON.stringify(name)}: "…"`);
-    return `an object { ${members.join(", ")} }`;
+    const { required = [] } = schema;
+    const members = required.map((name) => `${JSON.stringify(name)}: "…"`);
+    const optional = Object.entries(schema.properties).flatMap(([name, member]) =>
+      required.includes(name) || typeof member === "boolean" ? [] : [`"${name}" (${wordsFor(member)})`],
+    );
+    return [`an object { ${members.join(", ")} }`, ...optional].join(", if you like with ");
   }
   // A new kind of setting without words here would read badly in a warning; the tests ask for each key's words.
   throw new Error(`No words for a setting of type ${String(schema.type)}`);

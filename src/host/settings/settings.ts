@@ -93,10 +93,10 @@ function take(loaded: LoadedSettings, file: string, key: string, value: unknown)
   sources[key] = file;
 }
 
-/** Members of an object value that its schema does not know. */
+/** Members of an object value that its schema does not know, or does not take as they are. */
 function lostMembers(value: unknown, kept: unknown): string[] {
   if (!isObject(value) || !isObject(kept)) return [];
-  return Object.keys(value).filter((member) => !Object.hasOwn(kept, member));
+  return Object.keys(value).filter((member) => !Object.hasOwn(kept, member) || kept[member] === undefined);
 }
 
 function takePassive({ settings, problems, sources }: LoadedSettings, env: SettingsPlaces["env"]): void {

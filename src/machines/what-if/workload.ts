@@ -39,8 +39,8 @@ export interface Price {
 }
 
 /**
- * What is assumed of a worker whose runs nobody recorded: a record for each few hundred source tokens, a run of two
- * requests in some ten seconds. Orders of magnitude, from runs with mid-sized models.
+ * What is assumed of a worker whose runs nobody recorded: a record for each few hundred source tokens, a run of one
+ * request in some ten seconds. Orders of magnitude, from runs with mid-sized models.
  */
 export const DEFAULT_MODEL: Workload = {
   observer: {
@@ -49,9 +49,9 @@ export const DEFAULT_MODEL: Workload = {
     recordsPerUnit: 1 / 800,
     tokensPerRecord: 35,
     durationMs: 15_000,
-    requests: 2,
+    requests: 1,
     overheadPerRequest: 1500,
-    outputPerRequest: 500,
+    outputPerRequest: 1000,
   },
   reflector: {
     measuredRuns: 0,
@@ -59,9 +59,9 @@ export const DEFAULT_MODEL: Workload = {
     recordsPerUnit: 1 / 5000,
     tokensPerRecord: 45,
     durationMs: 15_000,
-    requests: 2,
+    requests: 1,
     overheadPerRequest: 1500,
-    outputPerRequest: 400,
+    outputPerRequest: 800,
   },
   dropper: {
     measuredRuns: 0,
@@ -69,9 +69,9 @@ export const DEFAULT_MODEL: Workload = {
     recordsPerUnit: 1,
     tokensPerRecord: 0,
     durationMs: 8_000,
-    requests: 2,
+    requests: 1,
     overheadPerRequest: 1500,
-    outputPerRequest: 200,
+    outputPerRequest: 400,
   },
   keepTokens: KEEP_RECENT_TOKENS,
   keepIsMeasured: false,

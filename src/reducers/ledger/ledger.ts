@@ -1,4 +1,4 @@
-import { type Draft, enableMapSet } from "immer";
+import { type Draft, enableMapSet, isDraft, original } from "immer";
 import { type Branch, NOWHERE, positionOf } from "../branch.ts";
 import type { EntryFact, IgnoredReason, LedgerFact } from "../entries/entry-fact.ts";
 import type { Relevance } from "./records.ts";
@@ -154,7 +154,8 @@ function applyObservations(
   watermark: number,
   entry: number,
 ): void {
-  const { observations, earlyDrops, counts } = draft;
+  const { observations, counts } = draft;
+  const early = draft.earlyDrops.observations;
   let [active, activeTokens, dropped] = [0, 0, 0];
   for (const { id, tokens, relevance, sources, index } of fact.records) {
     if (observations.has(id)) {
@@ -162,10 +163,10 @@ function applyObservations(
       continue;
     }
     const { firstSource, lastSource = watermark } = reachOf(sources, branch, entry);
-    const drop = earlyDrops.observations.get(id) ?? NOT_DROPPED;
-    const rests = { firstSource, lastSource, watermark };
-    observations.set(id, frozen({ id, tokens, relevance, ...rests, ...drop, entry, index }));
-    if (drop.droppedAt === undefined) {
+    const { droppedAt, replacedBy } = early.get(id) ?? NOT_DROPPED;
+    const rests = { firstSource, lastSource, watermark, droppedAt, replacedBy };
+    observations.set(id, frozen({ id, tokens, relevance, ...rests, entry, index }));
+    if (droppedAt === undefined) {
       active++;
       activeTokens += tokens;
     } else dropped++;
@@ -227,15 +228,16 @@ function dropFrom<T extends Dropped>(
   fact: LedgerFact & { type: "drops" },
   watermark: number,
 ): T | undefined {
-  const record = records.get(id);
+  const found = records.get(id);
+  // As it was written: a copy of a draft would hold drafts, and could not be frozen.
+  const record = isDraft(found) ? original(found as Draft<T>) : found;
   const before = record ?? earlyDrops.get(id) ?? NOT_DROPPED;
   const drop: Dropped = {
     droppedAt: Math.min(watermark, before.droppedAt ?? watermark),
     replacedBy: before.replacedBy ?? fact.replacedBy?.[id],
   };
   if (!record) earlyDrops.set(id, drop);
-  // Not frozen: it may hold drafts (`supports`), which Immer has yet to settle.
-  else records.set(id, Object.assign({}, record, drop));
+  else records.set(id, Object.freeze({ ...record, ...drop }));
   return record?.droppedAt === undefined ? record : undefined;
 }
 

@@ -1,20 +1,48 @@
 import { poolTarget, type Settings } from "../settings.ts";
 import type { Ledger, ObservationRecord } from "./ledger.ts";
 import { orderedObservations, selectedReflections, selectFull } from "./projections.ts";
+import type { Observation, Relevance } from "./records.ts";
 
 /** How well reflections already preserve an observation: review context for the workers, never a quota. */
 export type CoverageTier = "none" | "partial" | "strong";
 
-const STRONG_COVERAGE = 2;
-
-/** Each active observation's tier: no reflection cites it, one does, or several do. Replaced ones are out of view. */
+/**
+ * Each active observation's tier. None: no reflection cites it. Partial: one does, together with others. Strong: one rests
+ * on it alone and so says nothing else, or several cite it. Replaced reflections are out of view.
+ */
 export function coverageTiers(ledger: Ledger): Map<string, CoverageTier> {
-  const supports = new Map<string, number>();
-  for (const { supports: ids } of selectedReflections(selectFull(ledger))) {
-    for (const id of ids) supports.set(id, (supports.get(id) ?? 0) + 1);
+  const cited = new Map<string, CoverageTier>();
+  for (const { supports } of selectedReflections(selectFull(ledger))) {
+    for (const id of supports) cited.set(id, supports.length === 1 || cited.has(id) ? "strong" : "partial");
   }
-  return new Map(activeObservations(ledger).map(({ id }) => [id, tierOf(supports.get(id) ?? 0)] as const));
+  return new Map(activeObservations(ledger).map(({ id }) => [id, cited.get(id) ?? "none"] as const));
 }
+
+/**
+ * Of the observations that are proposed to be dropped the `maximum` that memory misses least: those that reflections hold
+ * best, then the least relevant, then the oldest. Critical ones only where nothing else is left. In the order of the pool,
+ * which is oldest first.
+ */
+export function bestDrops(
+  proposed: readonly string[],
+  pool: readonly Pick<Observation, "id" | "relevance">[],
+  coverage: ReadonlyMap<string, CoverageTier>,
+  maximum: number,
+): string[] {
+  const ids = new Set(proposed);
+  const candidates = pool.filter(({ id }) => ids.has(id));
+  if (candidates.length <= maximum) return candidates.map(({ id }) => id);
+  const rank = ({ id, relevance }: Pick<Observation, "id" | "relevance">) =>
+    (relevance === "critical" ? 100 : 0) +
+    10 * COVERAGE_ORDER.indexOf(coverage.get(id) ?? "none") +
+    RELEVANCE_ORDER.indexOf(relevance);
+  const best = new Set(candidates.toSorted((a, b) => rank(a) - rank(b)).slice(0, maximum));
+  return candidates.filter((candidate) => best.has(candidate)).map(({ id }) => id);
+}
+
+/** What leaves first */
+const COVERAGE_ORDER: readonly CoverageTier[] = ["strong", "partial", "none"];
+const RELEVANCE_ORDER: readonly Relevance[] = ["low", "medium", "high", "critical"];
 
 /** Those that are not dropped, in the order of what they rest on. */
 export function activeObservations(ledger: Ledger): ObservationRecord[] {
@@ -31,9 +59,4 @@ export function maximumDrops(ledger: Ledger, settings: Settings): number {
   if (over <= 0 || ledger.counts.active === 0) return 0;
   const average = ledger.activeTokens / ledger.counts.active;
   return Math.min(ledger.counts.active, Math.ceil(over / average));
-}
-
-function tierOf(supportingReflections: number): CoverageTier {
-  if (supportingReflections === 0) return "none";
-  return supportingReflections >= STRONG_COVERAGE ? "strong" : "partial";
 }

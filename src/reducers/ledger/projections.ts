@@ -22,8 +22,6 @@ export function selectFull(ledger: Ledger): Selection {
   return { ledger, cut: CUT_EVERYTHING, foldedThrough: CUT_EVERYTHING };
 }
 
-type FoldSettings = Pick<Settings, "observationsPoolMaxTokens" | "foldPolicy">;
-
 /**
  * Memory for a compaction that keeps everything from position `cut` on. Normally new observations join what
  * the last full fold had: reflections and drops stay as of that fold, so that the summary's beginning stays
@@ -33,7 +31,7 @@ type FoldSettings = Pick<Settings, "observationsPoolMaxTokens" | "foldPolicy">;
 export function selectForCompaction(
   ledger: Ledger,
   cut: number,
-  settings: FoldSettings,
+  settings: Pick<Settings, "observationsPoolMaxTokens" | "foldPolicy">,
   summaryTokens = Number.POSITIVE_INFINITY,
 ): Selection & { readonly fullFold: boolean } {
   const normal: Selection = { ledger, cut, foldedThrough: ledger.fullFoldBoundary };
@@ -53,7 +51,7 @@ const STALE_SHARE = 0.1;
 function isFullFoldDue(
   normal: Selection,
   full: Selection,
-  { foldPolicy, observationsPoolMaxTokens }: FoldSettings,
+  { foldPolicy, observationsPoolMaxTokens }: Pick<Settings, "observationsPoolMaxTokens" | "foldPolicy">,
   summaryTokens: number,
 ): boolean {
   const { ledger } = normal;
@@ -67,7 +65,8 @@ function isFullFoldDue(
     if (shown >= maximum) return true;
     if (isShown !== showsObservation(full, record)) stale += record.tokens;
   }
-  if (foldPolicy === "pool") return false;
+  // Before the last full fold's own cut, another one would take back what that has folded.
+  if (foldPolicy === "pool" || full.foldedThrough <= normal.foldedThrough) return false;
   for (const record of ledger.reflections.values()) {
     const isShown = showsReflection(normal, record);
     if (isShown) shown += record.tokens;

@@ -8,9 +8,10 @@ import {
 } from "../../../src/effects/workers/model/prompt-room.ts";
 import { largestChunk } from "../../../src/effects/workers/observer.ts";
 import { poolSlices, sliceByBudget } from "../../../src/effects/workers/pool-slices.ts";
-import { droppableLine } from "../../../src/effects/workers/prompts/dropper-prompt.ts";
-import { observationLine } from "../../../src/effects/workers/prompts/reflector-prompt.ts";
+import { reflectorPrompt } from "../../../src/effects/workers/prompts/reflector-prompt.ts";
 import { estimateTextTokens } from "../../../src/reducers/entries/tokens.ts";
+import type { CoverageTier } from "../../../src/reducers/ledger/pool.ts";
+import { renderObservation } from "../../../src/reducers/ledger/summary.ts";
 import { observationOf } from "../../support/builders.ts";
 import { accessTo, limitsOf, modelAt } from "./model-access.ts";
 
@@ -45,18 +46,23 @@ describe("slices", () => {
     fc.assert(
       fc.property(
         fc.array(fc.integer({ min: 1, max: 2000 }), { maxLength: 60 }),
-        fc.integer({ min: 150, max: 4000 }),
-        (lengths, userPrompt) => {
+        fc.integer({ min: 250, max: 4000 }),
+        fc.constantFrom<CoverageTier>("none", "partial", "strong"),
+        (lengths, userPrompt, tier) => {
           const observations = lengths.map((length, n) =>
             observationOf(`${n} ${"word ".repeat(length / 5)}`),
           );
-          const slices = poolSlices(observations, observationLine(new Map()), { userPrompt }, "## Heading");
+          const coverage = new Map(observations.map(({ id }) => [id, tier]));
+          const nothing = { observations: [], observationLines: [], reflections: [], reflectionBudget: 0 };
+          const frame = reflectorPrompt({ ...nothing, coverage });
+          const slices = poolSlices({ observations, coverage }, renderObservation, { userPrompt }, frame);
           expect(slices.flatMap((slice) => slice.observations)).toEqual(observations);
-          for (const { observations: shown, observationLines, reflectionBudget } of slices) {
-            expect(observationLines.map((line) => line.slice(1, 13))).toEqual(shown.map(({ id }) => id));
-            expect(estimateTextTokens(observationLines.join("\n")) + reflectionBudget).toBeLessThanOrEqual(
-              userPrompt,
+          for (const slice of slices) {
+            expect(slice.observationLines.map((line) => line.slice(1, 13))).toEqual(
+              slice.observations.map(({ id }) => id),
             );
+            const prompt = reflectorPrompt({ ...slice, coverage, reflections: [] });
+            expect(estimateTextTokens(prompt) + slice.reflectionBudget).toBeLessThanOrEqual(userPrompt);
           }
         },
       ),
@@ -106,22 +112,5 @@ describe("the room for a request", () => {
         },
       ),
     );
-  });
-});
-
-describe("how the dropper sees an observation", () => {
-  const now = new Date(2026, 0, 15, 14, 30).getTime();
-  it.each([
-    ["2026-01-15 14:30", "0 min old, "],
-    ["2026-01-15 13:31", "59 min old, "],
-    ["2026-01-15 13:30", "1 h old, "],
-    ["2026-01-13 14:31", "47 h old, "],
-    ["2026-01-13 14:30", "2 days old, "],
-    ["2027-01-01 00:00", "0 min old, "],
-    ["yesterday", ""],
-    ["2026-99-99 00:00", ""],
-  ])("at %s: %s", (timestamp, age) => {
-    const line = droppableLine(new Map(), now)(observationOf("x", { timestamp, tokenCount: 7 }));
-    expect(line).toContain(` ${timestamp} (${age}7 tokens) [medium] x (coverage: none)`);
   });
 });

@@ -5,6 +5,7 @@ import { recordingsDir } from "../../../src/host/pi/recording/session-recorder.t
 import { parseRecordingLine } from "../../../src/machines/recording/recording-line.ts";
 import { createReplay } from "../../../src/machines/recording/replay.ts";
 import { estimateTextTokens } from "../../../src/reducers/entries/tokens.ts";
+import { memoryId } from "../../../src/reducers/ledger/memory-id.ts";
 import { observationOf, observed } from "../../support/builders.ts";
 import { type FakePi, fakePi, ticks } from "../../support/fake-pi.ts";
 import type { FakeRequest } from "../../support/fake-request.ts";
@@ -92,6 +93,63 @@ describe("a result", () => {
       { coversUpToId: said, observations: [{ content: "The user says word.", sourceEntryIds: [said] }] },
     ]);
     expect(await pi.lanes()).toContain("recorded 1 observation");
+  });
+
+  it("drops what its records supersede right after them, and the next run reads neither as memory", async () => {
+    start();
+    const asked = pi.user(LONG);
+    await turn();
+    await observe("Not known yet: does the build pass?", asked);
+    const open = observationId(0);
+    const told = pi.user(LONG);
+    await turn();
+    expect(waiting("record_observations").prompt).toContain(`[${open}]`);
+    await answer("record_observations", {
+      observations: [
+        { content: "The build passes.", relevance: "high", sourceEntryIds: [told], supersedes: [open] },
+        {
+          content: "It is Friday.",
+          relevance: "low",
+          sourceEntryIds: [told],
+          supersedes: [memoryId("Elsewhere.")],
+        },
+      ],
+    });
+    const passes = memoryId("The build passes.");
+    expect(ledger().slice(1)).toEqual([
+      { observations: [expect.objectContaining({ id: passes })], coversUpToId: told },
+      { observationIds: [open], coversUpToId: told, reason: "superseded", supersededBy: { [open]: passes } },
+    ]);
+    expect(await pi.lanes()).toContain("recorded 1 observation");
+    expect(await pi.lanes()).toMatch(/1 active observation, 0 reflections, 1 dropped/);
+    pi.user(LONG);
+    await turn();
+    expect(waiting("record_observations").prompt).toContain(`[${passes}]`);
+    expect(waiting("record_observations").prompt).not.toContain(`[${open}]`);
+  });
+
+  it("replaces reflections with an entry for each new one", async () => {
+    start({ observeAfterTokens: 1, reflectAfterTokens: 1 });
+    const said = pi.user("hello");
+    await turn();
+    await observe("The user says hello.", said);
+    const hello = observationId(0);
+    await turn();
+    await reflect("The user is polite.", hello);
+    const more = pi.user("hello again");
+    await turn();
+    await observe("The user says hello again.", more);
+    await turn();
+    const polite = memoryId("The user is polite.");
+    const replaces = [polite];
+    await answer("record_reflections", {
+      reflections: [{ content: "The user greets each time.", supportingObservationIds: [hello], replaces }],
+    });
+    expect(ledger().at(-1)).toEqual({
+      ...{ reflectionIds: [polite], replacedBy: memoryId("The user greets each time.") },
+      ...{ kind: "replaced", coversUpToId: more },
+    });
+    expect(await pi.lanes()).toMatch(/2 active observations, 1 reflection, 0 dropped/);
   });
 
   it("is dropped when its watermark is not on the branch any more", async () => {

@@ -56,7 +56,7 @@ function chunk(changes: Partial<ObserverInput> = {}): ObserverInput {
     priorObservations: [],
     priorReflections: [],
     priorShare: 1,
-    now: new Date(2026, 0, 15, 15, 0).getTime(),
+    largestChunk: 4000,
     ...changes,
   };
 }
@@ -71,6 +71,23 @@ describe("the observer", () => {
     expect(result).toMatchObject({ outcome: "recorded", rejected: 0, turns: 2, requests: 2 });
     expect(result.records).toMatchObject([{ id: memoryId("User likes tabs."), content: "User likes tabs." }]);
     for (const { body } of model.requests) expect(systemText(body)).toBe(OBSERVER_SYSTEM_PROMPT);
+  });
+
+  it("is one request when the model says that it is done, and more only when it has not or was refused", async () => {
+    const done = (isDone: unknown, ...observations: unknown[]): Reply => ({
+      toolCalls: [{ name: "record_observations", arguments: { observations, done: isDone } }],
+    });
+    script("observer", done(true, GOOD));
+    expect(await observe()).toMatchObject({ outcome: "recorded", turns: 1, requests: 1 });
+    model.use({ observer: () => done("true", GOOD) });
+    expect(await observe()).toMatchObject({ outcome: "recorded", requests: 1 });
+    model.use({ observer: () => done(true) });
+    expect(await observe()).toMatchObject({ outcome: "empty", requests: 1 });
+    const inTurn = (...replies: Reply[]) => model.use({ observer: () => replies.shift() ?? DONE });
+    inTurn(done(false, GOOD), done(true, { ...GOOD, content: "User likes tea." }));
+    expect(await observe()).toMatchObject({ records: [{}, {}], requests: 2 });
+    inTurn(done(true, BAD, GOOD), done(true, { ...BAD, sourceEntryIds: ["e1"] }));
+    expect(await observe()).toMatchObject({ records: [{}, {}], rejected: 1, requests: 2 });
   });
 
   it("finds a range empty when the model records nothing, or only what is known", async () => {
@@ -144,7 +161,6 @@ describe("the observer", () => {
     await firstValueFrom(runObserver(input, accessTo(model.url, { contextWindow: 16_000 }), limitsOf()));
     const prompt = userText(model.requests[0]?.body ?? { model: "", messages: [] });
     expect(prompt).toContain(input.chunk);
-    expect(prompt).toContain("It is 2026-01-15 15:00.");
     expect(prompt).toContain("number 1999.");
     expect(prompt).not.toContain("number 0.");
     expect(prompt.match(/\(\d+ older lines are left out here\)/g)).toHaveLength(2);
@@ -194,8 +210,9 @@ describe("the reflector", () => {
     const request = model.requests[0]?.body ?? { model: "", messages: [] };
     expect(systemText(request)).toBe(REFLECTOR_SYSTEM_PROMPT);
     expect(userText(request)).toContain("User is patient.");
-    expect(userText(request).match(/\(coverage: strong\)/g)).toHaveLength(1);
-    expect(userText(request).match(/\(coverage: none\)/g)).toHaveLength(POOL.length - 1);
+    expect(userText(request)).toContain(
+      `## Coverage of these observations\n\nstrong: ${IDS[0]}\n\n## Existing`,
+    );
   });
 
   it("is empty without a request when there is nothing to read", async () => {
@@ -208,7 +225,7 @@ describe("the reflector", () => {
   it("reads a pool larger than the window in slices that fit, each observation once", async () => {
     const reflections = Array.from({ length: 300 }, (_, n) => reflectionOf(`Lasting fact number ${n}.`));
     const result = await reflect(pool({ reflections }), {}, NARROW);
-    expect(model.requests.length).toBeGreaterThan(3);
+    expect(model.requests.length).toBeGreaterThan(2);
     const first = model.requests.filter(({ body }) => freshToolResults(body).length === 0);
     expect(first.flatMap(({ body }) => shownIn(body))).toEqual(IDS);
     for (const { body } of first) {
@@ -321,13 +338,12 @@ describe("the dropper", () => {
     maximum: 3,
     poolTokens: 4000.4,
     targetTokens: 3900,
-    now: new Date(2026, 0, 15, 17, 45).getTime(),
     ...changes,
   });
   const drop = (changes: Partial<DropperInput> = {}, modelChanges = {}) =>
     firstValueFrom(runDropper(input(changes), accessTo(model.url, modelChanges), limitsOf()));
 
-  it("drops ids, with its system prompt, and shows relevance, size, age and coverage of each", async () => {
+  it("drops ids, with its system prompt, and shows time, relevance, size and coverage", async () => {
     script("dropper", dropping(...IDS.slice(0, 2)), DONE);
     const reflections = [reflectionOf("Builds pass.")];
     const coverage = new Map([[IDS[0] ?? "", "partial"] as const]);
@@ -337,25 +353,32 @@ describe("the dropper", () => {
     expect(systemText(request)).toBe(DROPPER_SYSTEM_PROMPT);
     const [first] = POOL;
     expect(userText(request)).toContain(
-      `[${first?.id}] 2026-01-15 14:30 (3 h old, ${first?.tokenCount} tokens) [medium] ${first?.content} (coverage: partial)`,
+      `[${first?.id}] 2026-01-15 14:30 (${first?.tokenCount} tokens) [medium] ${first?.content}\n`,
     );
+    expect(userText(request)).toContain(`## Coverage of these observations\n\npartial: ${first?.id}\n\n`);
+    expect(userText(request)).toContain("The newest observation of all is of 2026-01-15 14:30.");
     expect(userText(request)).toContain("Builds pass.");
     expect(userText(request)).toContain(
       "about 4000 tokens; the target is 3900. Drop at most 3 observations.",
     );
   });
 
-  it("drops no more than the maximum, over all slices, and tells each slice what is left", async () => {
+  it("drops the best of what is proposed in all slices, no more than the maximum, and never the first of them", async () => {
     model.use({
       dropper: (request) =>
         freshToolResults(request).length > 0 ? DONE : dropping(...shownIn(request).slice(0, 2)),
     });
-    const result = await drop({}, NARROW);
-    expect(result.outcome).toBe("recorded");
+    const coverage = new Map(IDS.slice(40).map((id) => [id, "strong"] as const));
+    const result = await drop({ coverage }, NARROW);
+    expect(result).toMatchObject({ outcome: "recorded", rejected: 0 });
     expect(result.records).toHaveLength(3);
     const firsts = model.requests.filter(({ body }) => freshToolResults(body).length === 0);
-    // With nothing left to drop, the other slices are not asked about.
-    expect(firsts.map(({ body }) => /Drop at most (\d+)/.exec(userText(body))?.[1])).toEqual(["3", "1"]);
+    expect(new Set(firsts.map(({ body }) => /Drop at most (\d+)/.exec(userText(body))?.[1]))).toEqual(
+      new Set(["3"]),
+    );
+    const strong = firsts.flatMap(({ body }) => shownIn(body).slice(0, 2)).filter((id) => coverage.has(id));
+    expect(strong.length).toBeGreaterThanOrEqual(3);
+    expect(result.records).toEqual(strong.slice(0, 3));
   });
 
   it("may drop none", async () => {

@@ -203,12 +203,12 @@ describe("a bad value", () => {
     [
       "model",
       "anthropic/claude-haiku-4-5",
-      'is "anthropic/claude-haiku-4-5", but must be an object { "provider": "…", "id": "…" }; it stays unset',
+      'is "anthropic/claude-haiku-4-5", but must be an object { "provider": "…", "id": "…" }, if you like with "thinking" (one of "off", "minimal", "low", "medium", "high", "xhigh"); it stays unset',
     ],
     [
       "model",
       { provider: "anthropic" },
-      'is {"provider":"anthropic"}, but must be an object { "provider": "…", "id": "…" }; it stays unset',
+      'is {"provider":"anthropic"}, but must be an object { "provider": "…", "id": "…" }, if you like with "thinking" (one of "off", "minimal", "low", "medium", "high", "xhigh"); it stays unset',
     ],
   ])("of %s is put into words: %j", (key, value, message) => {
     write(globalFile, { [key]: value });
@@ -227,10 +227,21 @@ describe("a bad value", () => {
   });
 
   it("as a member that the model does not have is named, and the model used", () => {
-    write(globalFile, { model: { provider: "p", id: "i", thinking: "low" } });
+    write(globalFile, { model: { provider: "p", id: "i", effort: "low" } });
     const { settings, problems } = load();
     expect(settings.model).toEqual({ provider: "p", id: "i" });
-    expect(problems[0]?.message).toMatch(/^has a member "thinking" that is ignored/);
+    expect(problems[0]?.message).toMatch(/^has a member "effort" that is ignored/);
+  });
+
+  it("as a level of thinking that there is not is named, and the model used", () => {
+    write(globalFile, { model: { provider: "p", id: "i", thinking: "low" } });
+    expect(load()).toMatchObject({ settings: { model: { thinking: "low" } }, problems: [] });
+    for (const thinking of ["lots", 3, null]) {
+      write(globalFile, { model: { provider: "p", id: "i", thinking } });
+      const { settings, problems } = load();
+      expect(settings.model).toEqual({ provider: "p", id: "i" });
+      expect(problems[0]?.message).toMatch(/^has a member "thinking" that is ignored; .*one of "off", /);
+    }
   });
 });
 

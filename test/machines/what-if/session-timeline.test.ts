@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { timelineOf } from "../../../src/machines/what-if/session-timeline.ts";
 import { DEFAULT_SETTINGS } from "../../../src/reducers/settings.ts";
+import { dropped, replaced, superseded } from "../../support/builders.ts";
 import { type PlainSession, plainSession } from "../../support/plain-session.ts";
 
 /** What happened, in words: an entry's kind, or the event without its first word. */
@@ -134,6 +135,20 @@ describe("the events of a plain session", () => {
       "compaction",
       "compaction.finished",
     ]);
+  });
+
+  it("take what a run's records supersede for a part of its result, and no run of the dropper", () => {
+    const [old, now] = ["aaaaaaaaaaaa", "bbbbbbbbbbbb"];
+    const session = plainSession().user().assistant().observed("e2");
+    const entries = [...session.entries, superseded("s", { [old]: now }, "e2"), dropped("d", [old], "e2")];
+    expect(told({ ...session, entries } as PlainSession, true).slice(5)).toEqual([
+      "ledger,ledger of e3",
+      "run.finished of e3",
+      "ledger of d",
+      "run.finished of d",
+    ]);
+    const alone = [...plainSession().user().assistant().entries, replaced("r", [old], now, "e2")];
+    expect(told({ ...session, entries: alone } as PlainSession, true).slice(5)).toEqual(["ledger"]);
   });
 
   it("pass over what is no message, and never go back in time", () => {

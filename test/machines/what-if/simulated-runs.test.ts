@@ -134,7 +134,7 @@ describe("a modelled observer run", () => {
     s.say(1000);
     const made = createRunMaker(DEFAULT_MODEL, undefined).makeEmpty(start("observer"), stateOf(s));
     expect(made).toMatchObject({
-      finished: { outcome: "empty", coversUpToId: s.tip, sourceTokens: 1000, records: 0, requests: 2 },
+      finished: { outcome: "empty", coversUpToId: s.tip, sourceTokens: 1000, records: 0, requests: 1 },
     });
     expect(made.fact).toBeUndefined();
   });

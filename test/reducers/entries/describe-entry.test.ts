@@ -162,10 +162,42 @@ describe("describeEntry of the ledger", () => {
     expect(drops.ignored).toEqual({ reason: "malformed", records: 2 });
   });
 
-  it.each(["observations.recorded", "reflections.recorded", "observations.dropped"])(
+  it("reads what supersedes and what replaces, by id or for all alike", () => {
+    const [a, b, c] = ["aaaaaaaaaaaa", "bbbbbbbbbbbb", "cccccccccccc"];
+    const drops = (type: string, data: object) => {
+      const { ledger } = described({ ...custom(`om.${type}.dropped`, data), parentId: "e1" });
+      return ledger?.type === "drops" ? ledger : undefined;
+    };
+    const observationIds = [a, b, "no id"];
+    const data = { observationIds, coversUpToId: "e0", reason: "superseded" };
+    expect(drops("observations", { ...data, supersededBy: { [a]: c, [b]: b, [c]: a } })).toEqual({
+      ...{ type: "drops", coversUpToId: "e0", observationIds: [a, b], replacedBy: { [a]: c } },
+    });
+    expect(drops("observations", { ...data, supersededBy: b })?.replacedBy).toEqual({ [a]: b });
+    for (const by of [null, 5, [c], "?", { [a]: 5 }]) {
+      expect(drops("observations", { ...data, supersededBy: by })).not.toHaveProperty("replacedBy");
+    }
+    const replaced = { reflectionIds: [a, b], replacedBy: c, kind: "replaced" };
+    const read = { type: "drops", observationIds: [], reflectionIds: [a, b], replacedBy: { [a]: c, [b]: c } };
+    expect(drops("reflections", { ...replaced, coversUpToId: "e0" })).toEqual({
+      ...read,
+      coversUpToId: "e0",
+    });
+    // Without a marker it holds from where it stands.
+    expect(drops("reflections", replaced)).toEqual({ ...read, coversUpToId: "e1" });
+    expect(drops("reflections", { ...replaced, coversUpToId: "" })).toBeUndefined();
+  });
+
+  it.each(["observations.recorded", "reflections.recorded", "observations.dropped", "reflections.dropped"])(
     "takes om.%s with an empty list for nothing at all: it covers nothing, and nothing of it is ignored",
     (kind) => {
-      const data = { observations: [], reflections: [], observationIds: [], coversUpToId: "e0" };
+      const data = {
+        observations: [],
+        reflections: [],
+        observationIds: [],
+        reflectionIds: [],
+        coversUpToId: "e0",
+      };
       expect(described(custom(`om.${kind}`, data))).toEqual({ kind: "other", tokens: 0 });
     },
   );

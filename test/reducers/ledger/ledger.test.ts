@@ -12,7 +12,7 @@ import {
 import { DEFAULT_SETTINGS } from "../../../src/reducers/settings.ts";
 import { fact } from "../../support/builders.ts";
 
-const { observed, reflected, dropped, compaction: compacted, user: say } = fact;
+const { observed, reflected, dropped, superseded, replaced, compaction: compacted, user: say } = fact;
 const TALK = ["e0", "e1", "e2", "e3"].map((id) => say(id));
 
 /** The session of these facts after the talk: folded at once, and one by one, which comes to the same. */
@@ -128,6 +128,37 @@ describe("a drop", () => {
   });
 });
 
+describe("what is superseded or replaced", () => {
+  it("is dropped, and keeps what the first drop that names one puts in its place", () => {
+    const { ledger } = fold(
+      observed("o1", "e1", "a:10", "b:20"),
+      dropped("d", "e2", "a"),
+      superseded("s1", "e1", { a: "b" }),
+      superseded("s2", "e3", { a: "c", d: "b" }),
+    );
+    expect(ledger.observations.get("a")).toMatchObject({ droppedAt: 1, replacedBy: "b" });
+    expect(ledger.earlyDrops.observations.get("d")).toEqual({ droppedAt: 3, replacedBy: "b" });
+    expect(ledger).toMatchObject({ activeTokens: 20, watermarks: { drop: 3 } });
+    expect(ledger.counts).toMatchObject({ active: 1, dropped: 1 });
+    expect(memoryStatus(ledger, "observations", "d")).toBe("dropped");
+  });
+
+  it("takes a reflection out of the counts, also before it is recorded, and an observation of its id not", () => {
+    const { ledger } = fold(
+      replaced("x", "e0", { r: "s" }),
+      observed("o1", "e1", "r:3"),
+      reflected("r1", "e1", "r:10@r", "s:5@r", "t:2"),
+      replaced("y", "e2", { t: "s" }),
+    );
+    expect(ledger.counts).toEqual({ observations: 1, reflections: 1, active: 1, dropped: 0 });
+    expect(ledger).toMatchObject({ reflectionTokens: 5, activeTokens: 3, watermarks: { drop: -1 } });
+    expect(ledger.reflections.get("r")).toMatchObject({ droppedAt: 0, replacedBy: "s" });
+    expect(ledger.reflections.get("t")).toMatchObject({ droppedAt: 2, replacedBy: "s" });
+    // What is replaced preserves nothing.
+    expect(coverageTiers(ledger).get("r")).toBe("partial");
+  });
+});
+
 describe("an id that is recorded again", () => {
   it("keeps its first record in memory, and the place of each later one for recall", () => {
     const { ledger } = fold(
@@ -155,7 +186,7 @@ describe("an id that is recorded again", () => {
   it("counts evidence that a record names twice once", () => {
     const { ledger } = fold(observed("o1", "e1", "a:10"), reflected("r1", "e1", "r:1@a+a+a"));
     expect(ledger.reflections.get("r")?.supports).toEqual(["a"]);
-    expect([...coverageTiers(ledger)]).toEqual([["a", "partial"]]);
+    expect([...coverageTiers(ledger)]).toEqual([["a", "strong"]]);
   });
 });
 
@@ -269,7 +300,7 @@ describe("the pool", () => {
   it("tells how well reflections preserve each active observation", () => {
     const { ledger } = fold(
       observed("o1", "e1", "a:1", "b:1", "c:1", "d:1", "gone:1"),
-      reflected("r1", "e1", "r:1@b+c+d", "s:1@c+d", "t:1@d"),
+      reflected("r1", "e1", "r:1@b+c", "s:1@c+gone", "t:1@d"),
       dropped("d1", "e1", "gone"),
     );
     expect([...coverageTiers(ledger)]).toEqual([

@@ -115,6 +115,17 @@ describe("by the default policy a fold", () => {
     expect([3, 4].map((cut) => selectForCompaction(ledger, cut, pressure).fullFold)).toEqual([false, true]);
   });
 
+  it("is not full where it would go back behind the last full fold", () => {
+    const facts = [
+      observed("o", "e2", "a:10@e0"),
+      reflected("r", "e2", "r:10"),
+      compaction("c1", "e3", true, true),
+    ];
+    const { ledger } = sessionOf([...TALK, ...facts]);
+    const earlier = selectForCompaction(ledger, 1, pressure);
+    expect([earlier.fullFold, ids(selectedReflections(earlier))]).toEqual([false, "r"]);
+  });
+
   it("that shows nothing is full for anything at all that it would hide", () => {
     const facts = [
       observed("o", "e0", "a:10@e0"),

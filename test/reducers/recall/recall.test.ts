@@ -6,6 +6,7 @@ import { recallFrom } from "../../../src/reducers/ledger/recall.ts";
 import { sessionOfEntries } from "../../../src/reducers/memory.ts";
 import { RECALL_MOST_TOKENS, renderRecall } from "../../../src/reducers/recall/recall-text.ts";
 import {
+  custom,
   dropped,
   edit,
   entry,
@@ -13,6 +14,8 @@ import {
   observed,
   reflected,
   reflection,
+  replaced,
+  superseded,
   text,
   toolResult,
   user,
@@ -45,6 +48,25 @@ describe("recalling an observation", () => {
     expect(told([...talk, observed("o", [observation(A, ["e1"])], "elsewhere")], A)).toMatch(
       /^Observation \(not part of this branch's memory: the range it covers is on another branch\)\n/,
     );
+  });
+
+  it("says what superseded it, and what superseded that, also where it goes round in a circle", () => {
+    const noted = [...talk, observed("o", [observation(A, ["e1"]), observation(B, ["e1"])], "e2")];
+    const once = [...noted, superseded("s", { [A]: B }, "e2")];
+    expect(told(once, A)).toMatch(new RegExp(`^Observation \\(superseded by \\[${B}\\]\\)\n`));
+    expect(told(once, B)).toMatch(/^Observation \(active\)\n/);
+    const twice = [
+      ...once,
+      observed("o2", [observation(C, ["e2"])], "e2"),
+      superseded("s2", { [B]: C }, "e2"),
+    ];
+    expect(told(twice, A)).toContain(`superseded by [${B}], which was superseded by [${C}])`);
+    expect(told([...twice, superseded("s3", { [C]: A }, "e2")], A)).toContain(
+      `(superseded by [${B}], which was superseded by [${C}])`,
+    );
+    // The first drop that says what by
+    const dropped3 = [...noted, dropped("d", [A], "e2"), superseded("s", { [A]: C }, "e2")];
+    expect(told([...dropped3, superseded("s2", { [A]: B }, "e2")], A)).toContain(`(superseded by [${C}])`);
   });
 
   it("says what has become of a source", () => {
@@ -112,6 +134,17 @@ describe("recalling a reflection", () => {
     );
     expect(told([...memory, reflected("r", [reflection(R, [B])], "e1")], R)).toBe(
       `Reflection\n[${R}] meaning of ${R}\n\nIt rests on 1 observation:\n\nObservation (active)\n${line(B)}\n\nSource e1\n[User @ ${WHEN}]\nHello.`,
+    );
+  });
+
+  it("says what replaced it", () => {
+    const S = "888888888888";
+    const both = reflected("r", [reflection(R, [B]), reflection(S, [B])], "e1");
+    expect(told([...memory, both, replaced("x", [R], S, "e1")], R)).toMatch(
+      new RegExp(`^Reflection \\(replaced by \\[${S}\\]\\)\n`),
+    );
+    expect(told([...memory, both, custom("x", "om.reflections.dropped", { reflectionIds: [R] })], R)).toBe(
+      told([...memory, both], R),
     );
   });
 

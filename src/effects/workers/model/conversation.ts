@@ -7,7 +7,14 @@ import { messageOf } from "../../../reducers/message-of.ts";
 import { failureFrom, type WorkerFailure } from "./failure.ts";
 import { fixedTokens, usableWindow } from "./prompt-room.ts";
 import { replyTo, usageOf } from "./reply.ts";
-import type { ModelAccess, ToolAnswer, WorkerLimits, WorkerRequest, WorkerTool } from "./request.ts";
+import {
+  type ModelAccess,
+  replyTokens,
+  type ToolAnswer,
+  type WorkerLimits,
+  type WorkerRequest,
+  type WorkerTool,
+} from "./request.ts";
 
 /** What a run takes, counted while it goes. */
 export interface Spend {
@@ -29,8 +36,9 @@ export type Break = WorkerFailure | null;
 export type SpentRun = Spend & { failure: Break };
 
 /**
- * Runs one worker: asks the model, answers its tool calls, and goes on until it replies without one, has had `maxTurns`
- * turns, or has no room in its window for another reply; the last two are no failure. A loop of our own on purpose: it is
+ * Runs one worker: asks the model, answers its tool calls, and goes on until a call is its last, it replies without one, has
+ * had `maxTurns` turns, or has no room in its window for another reply; those two are no failure. What is refused is asked for
+ * again, and so is more where a model does not say that it is done: most runs are one request. A loop of our own on purpose: it is
  * short, and the options of Pi's loop have changed in ways that left workers without prompt and without cap.
  *
  * Emits once and never errors; that comes by the deadline even if the provider ignores that its request was aborted. A
@@ -98,22 +106,25 @@ export function converse(
   };
 
   function turn(before: Conversation): Observable<Conversation> {
-    spend.asked = before.tokens + limits.maxTokens;
+    spend.asked = before.tokens + replyTokens(limits);
     const context = { systemPrompt, messages: [...before.messages], tools };
     return replyTo(context, access, limits, meter).pipe(map((reply) => after(before, reply)));
   }
 
   function after({ messages, tokens, turns }: Conversation, reply: AssistantMessage): Conversation {
     spend.turns++;
-    const results = callsIn(reply).map((call) => toolResult(call, answerTo(call, tool)));
+    const answered = callsIn(reply).map((call) => ({ call, answer: answerTo(call, tool) }));
+    const answers = answered.map(({ answer }) => answer);
+    const results = answered.map(({ call, answer }) => toolResult(call, answer));
     const next: Conversation = {
       messages: [...messages, reply, ...results],
       tokens: tokensThrough(reply, tokens) + estimateTextTokens(JSON.stringify(results)),
       turns: turns + 1,
     };
-    const end = endAt(reply, next.turns);
+    const end = endAt(reply, answers, next.turns);
     if (end !== undefined) return { ...next, end };
-    if (next.turns < limits.maxTurns && next.tokens + limits.maxTokens <= usableWindow(access)) return next;
+    if (next.turns < limits.maxTurns && next.tokens + replyTokens(limits) <= usableWindow(access))
+      return next;
     spend.capped = true;
     return { ...next, end: null };
   }
@@ -132,12 +143,13 @@ export function converse(
 }
 
 /** How a reply ends the conversation, if it does. */
-function endAt(reply: AssistantMessage, turns: number): Break | undefined {
+function endAt(reply: AssistantMessage, answers: readonly ToolAnswer[], turns: number): Break | undefined {
   if (reply.stopReason === "length") {
     return { kind: "cut-off", message: "the model's output was cut off by its limit" };
   }
-  if (callsIn(reply).length > 0) return undefined;
-  // Servers that truncate too long a prompt without a word answer with nothing; no model that was told to say "done" means
+  if (answers.some(({ isLast }) => isLast) && !answers.some(({ isError }) => isError)) return null;
+  if (answers.length > 0) return undefined;
+  // Servers that truncate too long a prompt without a word answer with nothing; no model that was told what to say means
   // that as an answer. After its records a model may well be silent.
   const isSilent = turns === 1 && !reply.content.some(saysSomething);
   return isSilent ? { kind: "bad-response", message: "the model's reply was empty" } : null;

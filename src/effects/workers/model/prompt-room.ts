@@ -1,12 +1,19 @@
 import { estimateTextTokens } from "../../../reducers/entries/tokens.ts";
 import { knownWindow } from "../../../reducers/settings.ts";
-import type { ModelAccess, WorkerLimits, WorkerRequest, WorkerTool } from "./request.ts";
+import {
+  type ModelAccess,
+  replyTokens,
+  type WorkerLimits,
+  type WorkerRequest,
+  type WorkerTool,
+} from "./request.ts";
+import { thinkingWithin } from "./thinking.ts";
 
 /** What a worker's requests have room for in its model's context window. */
 export interface RequestRoom {
   /** Tokens that the user prompt may have */
   userPrompt: number;
-  /** The given limits, with no more output than the window allows */
+  /** The given limits, with no more output and thinking than the window allows */
   limits: WorkerLimits;
 }
 
@@ -18,7 +25,7 @@ const PROVIDER_MARGIN = 4096;
 const LEAST_OUTPUT = 512;
 /** With less there is nothing to read beside the prompt's own headings. */
 const LEAST_PROMPT = 400;
-/** Output may take at most this share of what system prompt and tool leave of the window. */
+/** Output, thinking included, may take at most this share of what system prompt and tool leave of the window. */
 const OUTPUT_SHARE = 1 / 3;
 /** Estimates may be a tenth low, and a run should have more than one turn: its replies stay in its conversation. */
 const SAFE_SHARE = 0.8;
@@ -41,10 +48,12 @@ export function roomFor(
 ): RequestRoom {
   const window = usableWindow(access);
   const fixed = fixedTokens(systemPrompt, tool);
-  const output = Math.max(LEAST_OUTPUT, Math.min(limits.maxTokens, (window - fixed) * OUTPUT_SHARE));
-  const maxTokens = Math.floor(output);
-  const userPrompt = Math.floor((window - maxTokens - fixed) * SAFE_SHARE);
-  if (userPrompt >= LEAST_PROMPT) return { userPrompt, limits: { ...limits, maxTokens } };
+  const most = (window - fixed) * OUTPUT_SHARE;
+  const thinking = thinkingWithin(limits.thinking, limits.maxTokens, most);
+  const output = Math.max(LEAST_OUTPUT, Math.min(limits.maxTokens, most - (thinking?.budget ?? 0)));
+  const fitting = { ...limits, maxTokens: Math.floor(output), thinking };
+  const userPrompt = Math.floor((window - replyTokens(fitting) - fixed) * SAFE_SHARE);
+  if (userPrompt >= LEAST_PROMPT) return { userPrompt, limits: fitting };
   const needed = fixed + LEAST_OUTPUT + Math.ceil(LEAST_PROMPT / SAFE_SHARE);
   throw new WindowTooSmallError(
     `the window of ${access.model.id} leaves ${window} tokens for a request and its answer, and a worker needs ${needed}; set "model" to one with a larger window`,

@@ -1,9 +1,15 @@
-import type { AssistantMessage, AssistantMessageEventStream, Context } from "@earendil-works/pi-ai";
+import type {
+  AssistantMessage,
+  AssistantMessageEventStream,
+  Context,
+  SimpleStreamOptions,
+} from "@earendil-works/pi-ai";
 import { defer, map, Observable, retry, tap, throwError, timer } from "rxjs";
 import type { Usage } from "../../../reducers/engine/events.ts";
 import { messageOf } from "../../../reducers/message-of.ts";
 import { classifyFailure, isPassing } from "./failure.ts";
 import type { ModelAccess, WorkerLimits } from "./request.ts";
+import type { Thinking } from "./thinking.ts";
 
 const RETRIES = 2;
 const RETRY_AFTER_MS = 1000;
@@ -23,13 +29,15 @@ export interface Meter {
 export function replyTo(
   context: Context,
   { stream }: ModelAccess,
-  { maxTokens, retryAfterMs = RETRY_AFTER_MS }: WorkerLimits,
+  { maxTokens, thinking, retryAfterMs = RETRY_AFTER_MS }: WorkerLimits,
   meter: Meter,
 ): Observable<AssistantMessage> {
   return defer(() => {
     meter.requested();
     // The provider's own retries are off: together with ours they would multiply.
-    return replyFrom((signal) => stream(context, { signal, maxTokens, maxRetries: 0 }));
+    return replyFrom((signal) =>
+      stream(context, { signal, maxTokens, maxRetries: 0, ...thinkingOptions(thinking) }),
+    );
   }).pipe(
     tap((reply) => meter.used(usageOf(reply))),
     map((reply) => {
@@ -44,6 +52,20 @@ export function replyTo(
           : throwError(() => error),
     }),
   );
+}
+
+/** Providers look the budget up under the highest level that they all have. */
+function thinkingOptions(thinking: Thinking | undefined): SimpleStreamOptions {
+  if (!thinking) return {};
+  const { level, budget } = thinking;
+  return {
+    reasoning: level,
+    thinkingBudgets: { [level]: budget, ...(isAboveHigh(level) && { high: budget }) },
+  };
+}
+
+function isAboveHigh(level: Thinking["level"]): boolean {
+  return level === "xhigh" || level === "max";
 }
 
 /** The message at the end of a stream; unsubscribing aborts the request, and so does its end. */

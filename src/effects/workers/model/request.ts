@@ -5,6 +5,7 @@ import type {
   Model,
   SimpleStreamOptions,
 } from "@earendil-works/pi-ai";
+import type { Thinking } from "./thinking.ts";
 
 /** The only way to a model: Pi's registry resolves credentials, headers and custom providers behind `stream`. */
 export interface ModelAccess {
@@ -18,6 +19,8 @@ export interface ModelAccess {
 export interface ToolAnswer {
   text: string;
   isError: boolean;
+  /** The model said with this call that it has nothing more to say; what was refused is asked for again all the same. */
+  isLast?: boolean;
 }
 
 /** A tool that a worker may call. `accept` judges the arguments and answers in words for the model. */
@@ -41,10 +44,17 @@ export interface WorkerLimits {
   maxTurns: number;
   /** Output tokens per request */
   maxTokens: number;
+  /** Unset: the model is asked for none */
+  thinking?: Thinking | undefined;
   /** Milliseconds until the run counts as failed */
   timeoutMs: number;
   /** Milliseconds before the first retry at least; tests make it short */
   retryAfterMs?: number;
+}
+
+/** Tokens of the window that a reply may take, if its thinking comes on top. */
+export function replyTokens({ maxTokens, thinking }: WorkerLimits): number {
+  return maxTokens + (thinking?.budget ?? 0);
 }
 
 const LARGEST_OUTPUT = 8192;

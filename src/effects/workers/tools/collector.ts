@@ -19,14 +19,14 @@ export type Judgement<T> =
   | { refusal: string; detail?: string | undefined };
 
 export interface CollectorSpec<T, A> {
-  /** Name of the tool, and of the list that is its only argument */
+  /** Name of the tool, and of the list that is its argument beside `done` */
   name: string;
   list: string;
   description: string;
   /** One schema per record: it gives the model its JSON schema, and judges what the model sends. */
   item: z.ZodType<A>;
-  /** What has happened to an accepted record: "recorded", "dropped" */
-  done: string;
+  /** What has happened to an accepted record: "recorded", "proposed" */
+  accepted: string;
   /** The memory id of a record */
   idOf(record: T): string;
   /** The records in a list that came as plain text; unset: the text is one record. */
@@ -51,9 +51,10 @@ export function createCollector<T, A>(spec: CollectorSpec<T, A>): Collector<T> {
     if ("record" in judged) {
       accepted.push(judged.record);
       acceptedIds.add(spec.idOf(judged.record));
-      return `${place}: ${spec.done}`;
+      return `${place}: ${spec.accepted}`;
     }
-    if ("duplicate" in judged) return `${place}: already ${spec.done} (${judged.duplicate}), nothing to do`;
+    if ("duplicate" in judged)
+      return `${place}: already ${spec.accepted} (${judged.duplicate}), nothing to do`;
     refusals.push(judged.refusal);
     return `${place}: refused, ${judged.refusal}${judged.detail === undefined ? "" : `: ${judged.detail}`}`;
   }
@@ -62,23 +63,41 @@ export function createCollector<T, A>(spec: CollectorSpec<T, A>): Collector<T> {
     const whole = parsedStructure(args);
     const items = itemsOf(whole, spec);
     if (!items) {
+      if (saysOnlyDone(whole, spec.list)) return { text: NOTHING_TO_DO, isError: false, isLast: true };
       const reason =
         typeof whole === "string" ? "the arguments are not valid JSON" : `no list "${spec.list}"`;
       refusals.push(reason);
-      return { text: `Nothing ${spec.done}: ${reason}.`, isError: true };
+      return { text: `Nothing ${spec.accepted}: ${reason}.`, isError: true };
     }
-    if (items.length === 0) return { text: "The list is empty: nothing to do.", isError: false };
+    const isLast = isDone(whole);
+    if (items.length === 0) return { text: NOTHING_TO_DO, isError: false, isLast };
     const before = refusals.length;
     const lines = items.map(answerTo);
     const isError = refusals.length > before;
     if (isError)
       lines.push("Mend the refused ones and call the tool again with those only, or leave them out.");
-    return { text: lines.join("\n"), isError };
+    return { text: lines.join("\n"), isError, isLast: isLast && !isError };
   }
 
   const { name, description } = spec;
-  const parameters = jsonSchemaOf(z.object({ [spec.list]: z.array(spec.item) }));
+  const parameters = jsonSchemaOf(z.object({ [spec.list]: z.array(spec.item), done: DONE }));
   return { accepted, refusals, tool: { name, description, parameters, accept } };
+}
+
+const NOTHING_TO_DO = "The list is empty: nothing to do.";
+
+const DONE = z.boolean().describe("true: this is all; false: another call follows");
+
+/** Whether a call says that it is the last one. Models leave it out, or send it as text. */
+function isDone(whole: unknown): boolean {
+  if (typeof whole !== "object" || whole === null) return false;
+  const said: unknown = Reflect.get(whole, "done");
+  return said === true || (typeof said === "string" && said.trim().toLowerCase() === "true");
+}
+
+/** Nothing (more) to record, and no list under a name of the model's own. */
+function saysOnlyDone(whole: unknown, list: string): boolean {
+  return isDone(whole) && Object.keys(Object(whole)).every((key) => key === "done" || key === list);
 }
 
 /** An object that models may also hand over as JSON text. */

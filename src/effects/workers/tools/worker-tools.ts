@@ -66,9 +66,9 @@ export function collectObservations(
   const collector = createCollector<Observation, z.infer<typeof ObservationArgs>>({
     name: "record_observations",
     list: "observations",
-    description: "Record observations about the source entries. Call it as often as needed; stop when done.",
+    description: "Record observations about the source entries.",
     item: ObservationArgs,
-    done: "recorded",
+    accepted: "recorded",
     idOf: ({ id }) => id,
     judge(args, accepted) {
       const line = checkedContent(args.content);
@@ -105,9 +105,9 @@ export function collectReflections(
   const collector = createCollector<Reflection, z.infer<typeof ReflectionArgs>>({
     name: "record_reflections",
     list: "reflections",
-    description: "Record durable reflections. Call it only for what deserves it; stop when done.",
+    description: "Record durable reflections, only what deserves it.",
     item: ReflectionArgs,
-    done: "recorded",
+    accepted: "recorded",
     idOf: ({ id }) => id,
     judge(args, accepted) {
       const line = checkedContent(args.content);
@@ -180,24 +180,21 @@ function noteReplaced(replaced: Map<string, string>, ids: readonly string[], by:
   for (const id of ids) if (!replaced.has(id)) replaced.set(id, by);
 }
 
-/** Collects ids to drop, at most `maximum` of the active observations that the model was shown. */
-export function collectDrops(
-  isShown: (observationId: string) => boolean,
-  maximum: number,
-): Collector<string> {
+/** Collects ids that the model would drop, of the active observations that it was shown; how many may go is decided later. */
+export function collectDrops(isShown: (observationId: string) => boolean): Collector<string> {
   return createCollector<string, string>({
     name: "drop_observations",
     list: "observationIds",
-    description: `Drop observations from active memory, at most ${maximum} in all. Dropping none is fine.`,
+    // No number here: what differs between requests must not stand at their beginning, where providers look for what they know.
+    description: "Propose observations that leave active memory. Proposing none is fine.",
     item: z.string(),
-    done: "dropped",
+    accepted: "proposed",
     idOf: (id) => id,
     split: splitIds,
     judge(given, accepted) {
       const id = memoryIdOf(given);
       if (accepted.has(id)) return { duplicate: id };
       if (!isShown(id)) return { refusal: "not an active observation shown here", detail: clipped(id, 40) };
-      if (accepted.size >= maximum) return { refusal: `limit reached, ${maximum} are dropped already` };
       return { record: id };
     },
   });

@@ -166,6 +166,23 @@ describe("the end of a run", () => {
     expect(sum.cost).toBeCloseTo((300 * 1 + 30 * 10) / 1e6);
   });
 
+  it("is a call that is the last, without another request", async () => {
+    tool.accept = () => ({ text: "accepted", isError: false, isLast: true });
+    replies(CALL);
+    expect(await run()).toMatchObject({ failure: null, turns: 1, requests: 1, capped: false });
+  });
+
+  it("is not a last call beside which another was refused", async () => {
+    const both: Answer = { toolCalls: [CALL, CALL].flatMap(({ toolCalls = [] }) => toolCalls) };
+    const answers = [
+      { text: "accepted", isError: false, isLast: true },
+      { text: "refused", isError: true },
+    ];
+    tool.accept = () => answers.pop() ?? { text: "accepted", isError: false };
+    replies(both, DONE);
+    expect(await run()).toMatchObject({ failure: null, turns: 2, requests: 2 });
+  });
+
   it("is a failure when the output was cut off, and the cut call is not carried out", async () => {
     replies({ kind: "cutOff", toolCalls: CALL.toolCalls ?? [] });
     const report = await run();

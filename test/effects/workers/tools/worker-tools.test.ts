@@ -34,6 +34,8 @@ const remembering = (active: readonly string[] = [], dropped: readonly string[] 
   isShown: (id) => active.includes(id),
 });
 
+const [SEEN, OTHER] = ["0123456789ab", "ba9876543210"];
+
 function observations(known: readonly string[] = []): Collector<Observation> {
   return collectObservations(SOURCES, remembering(known));
 }
@@ -50,7 +52,7 @@ describe("observations", () => {
         record({ content: "  User\n likes\ttabs. ", sourceEntryIds: ["bbbb2222", "aaaa1111", "bbbb2222"] }),
       ],
     });
-    expect(answer).toEqual({ text: "observations[0]: recorded", isError: false });
+    expect(answer).toMatchObject({ text: "observations[0]: recorded", isError: false });
     expect(collector.accepted).toEqual([
       {
         id: memoryId("User likes tabs."),
@@ -76,6 +78,77 @@ describe("observations", () => {
       formatLocalMinute(NOON + 3_600_000),
       formatLocalMinute(0),
     ]);
+  });
+
+  it("supersede what the prompt shows, several at once and one only once", () => {
+    const collector = collectObservations(SOURCES, remembering([SEEN, OTHER]));
+    collector.tool.accept({
+      observations: [
+        record({ content: "Done.", supersedes: [`[${SEEN.toUpperCase()}]`, OTHER, SEEN] }),
+        record({ content: "Done as well.", supersedes: SEEN }),
+        record({ content: "Nothing ended.", supersedes: null }),
+        record({ content: "Nothing ended either.", supersedes: [] }),
+      ],
+    });
+    expect(collector.refusals).toEqual([]);
+    expect([...collector.replaced]).toEqual([
+      [SEEN, memoryId("Done.")],
+      [OTHER, memoryId("Done.")],
+    ]);
+    for (const one of collector.accepted) expect(one).not.toHaveProperty("supersedes");
+  });
+
+  it("supersede nothing else: each refusal says why, and nothing of a refused record holds", () => {
+    const [known, gone] = [memoryId("Known."), memoryId("Gone.")];
+    const collector = collectObservations(SOURCES, remembering([SEEN, known], [gone]));
+    const { text } = collector.tool.accept({
+      observations: [
+        record({ content: "New.", supersedes: [SEEN, "ffffffffffff"] }),
+        record({ content: "Known.", supersedes: [known] }),
+        record({ content: "Known.", supersedes: [SEEN] }),
+        record({ content: "Gone." }),
+        record({ content: "Gone.", supersedes: [SEEN] }),
+        record({ content: "First." }),
+        record({ content: "Second.", supersedes: [memoryId("First.")] }),
+        record({ content: "First.", supersedes: [SEEN] }),
+      ],
+    });
+    const refused = text.split("\n").map((line) => /refused, ([^:]+)/.exec(line)?.[1]);
+    expect(refused).toEqual([
+      "unknown ids in supersedes",
+      "a record in supersedes has this very text",
+      "this text is remembered already, so it can have no supersedes",
+      "this text was remembered once and has been dropped since",
+      "this text was remembered once and has been dropped since",
+      undefined,
+      "unknown ids in supersedes",
+      "this text is remembered already, so it can have no supersedes",
+      undefined,
+    ]);
+    expect(collector.accepted.map(({ content }) => content)).toEqual(["First."]);
+    expect(collector.replaced.size).toBe(0);
+  });
+
+  it("never put an end to each other, whatever is sent: no chain and no circle comes of a run", () => {
+    const texts = ["a", "b", "c", "d", "e"];
+    const some = fc.subarray(texts);
+    const sent = fc.array(fc.record({ content: fc.constantFrom(...texts), supersedes: some }));
+    fc.assert(
+      fc.property(some, some, sent, (active, droppedOnes, records) => {
+        const memory = remembering(active.map(memoryId), droppedOnes.map(memoryId));
+        const collector = collectObservations(SOURCES, memory);
+        for (const { content, supersedes } of records) {
+          const observation = record({ content, supersedes: supersedes.map(memoryId) });
+          collector.tool.accept({ observations: [observation] });
+        }
+        const accepted = collector.accepted.map(({ id }) => id);
+        for (const [id, by] of collector.replaced) {
+          expect(active.map(memoryId)).toContain(id);
+          expect(accepted).toContain(by);
+          expect(accepted).not.toContain(id);
+        }
+      }),
+    );
   });
 
   it("are judged one by one, and each refusal says why", () => {
@@ -166,7 +239,7 @@ describe("observations", () => {
     ],
   ])("are understood %s", (_name, args) => {
     const collector = observations();
-    expect(collector.tool.accept(args)).toEqual({ text: "observations[0]: recorded", isError: false });
+    expect(collector.tool.accept(args)).toMatchObject({ text: "observations[0]: recorded", isError: false });
     expect(collector.accepted).toMatchObject([{ relevance: "high", sourceEntryIds: ["aaaa1111"] }]);
   });
 
@@ -198,6 +271,35 @@ describe("observations", () => {
     expect(collector.refusals).toEqual([]);
   });
 
+  it.each<[name: string, args: unknown, isLast: boolean]>([
+    ["true", { observations: [record()], done: true }, true],
+    ["true in text", { observations: [record()], done: " True " }, true],
+    ["true in JSON text", JSON.stringify({ observations: [record()], done: true }), true],
+    ["true beside a bare record", record({ done: true }), true],
+    ["true, and what is known already", { observations: [record(), record()], done: true }, true],
+    ["true, and an empty list", { observations: [], done: true }, true],
+    ["true, and nothing else", { done: true }, true],
+    ["true, and no list", { observations: null, done: "true" }, true],
+    ["false", { observations: [record()], done: false }, false],
+    ["false in text", { observations: [record()], done: "false" }, false],
+    ["missing", { observations: [record()] }, false],
+    ["missing in a bare list", [record()], false],
+    ["no answer to the question", { observations: [record()], done: { yes: 1 } }, false],
+  ])("are the last when done is %s: no refusal", (_name, args, isLast) => {
+    const collector = observations();
+    const { isError, isLast: said = false } = collector.tool.accept(args);
+    expect([isError, said]).toEqual([false, isLast]);
+    expect(collector.refusals).toEqual([]);
+  });
+
+  it.each<[name: string, args: unknown]>([
+    ["a record was refused", { observations: [record(), record({ sourceEntryIds: ["nope"] })], done: true }],
+    ["the list has another name", { records: [record()], done: true }],
+  ])("are not the last, done or not, when %s", (_name, args) => {
+    expect(observations().tool.accept(args)).toMatchObject({ isError: true });
+    expect(observations().tool.accept(args).isLast ?? false).toBe(false);
+  });
+
   it("never quote the model in the reasons that are logged", () => {
     const collector = observations();
     const secret = "hunter2";
@@ -220,6 +322,22 @@ const SHOWN = ["d4e5f6a1b2c3", "123456789012"];
 
 describe("reflections", () => {
   const shown = (id: string) => SHOWN.includes(id);
+
+  it("replace reflections that the prompt shows, and nothing else", () => {
+    const collector = collectReflections(shown, remembering([SEEN]));
+    const rest = { supportingObservationIds: SHOWN };
+    const { text } = collector.tool.accept({
+      reflections: [
+        { content: "Better.", ...rest, replaces: [SEEN] },
+        { content: "Worse.", ...rest, replaces: [SHOWN[0]] },
+        { content: "Best.", ...rest, replaces: [memoryId("Better.")] },
+      ],
+    });
+    expect([...collector.replaced]).toEqual([[SEEN, memoryId("Better.")]]);
+    expect(text).toContain(`reflections[1]: refused, unknown ids in replaces: ${SHOWN[0]}`);
+    expect(text).toContain("reflections[2]: refused, unknown ids in replaces");
+    expect(collector.accepted).toHaveLength(1);
+  });
 
   it("rest on observations that were shown, and are not recorded twice", () => {
     const known = memoryId("Old news.");
@@ -256,34 +374,15 @@ describe("drops", () => {
   const ids = Array.from({ length: 5 }, (_, n) => memoryId(`observation ${n}`));
   const shown = (id: string) => ids.includes(id);
 
-  it("are at most as many as allowed, over all calls", () => {
-    const collector = collectDrops(shown, 3);
-    expect(collector.tool.accept({ observationIds: ids.slice(0, 2) }).isError).toBe(false);
-    const { text, isError } = collector.tool.accept({ observationIds: ids.slice(2) });
-    expect(isError).toBe(true);
-    expect(text.split("\n").slice(0, 3)).toEqual([
-      "observationIds[0]: dropped",
-      "observationIds[1]: refused, limit reached, 3 are dropped already",
-      "observationIds[2]: refused, limit reached, 3 are dropped already",
-    ]);
-    expect(collector.accepted).toEqual(ids.slice(0, 3));
-  });
-
   it("are of active observations that were shown, once each", () => {
-    const collector = collectDrops(shown, 10);
+    const collector = collectDrops(shown);
     const { text } = collector.tool.accept({ observationIds: [ids[0], ids[0], "ffffffffffff", 7] });
     expect(text.split("\n").slice(0, 4)).toEqual([
-      "observationIds[0]: dropped",
-      `observationIds[1]: already dropped (${ids[0]}), nothing to do`,
+      "observationIds[0]: proposed",
+      `observationIds[1]: already proposed (${ids[0]}), nothing to do`,
       "observationIds[2]: refused, not an active observation shown here: ffffffffffff",
       expect.stringMatching(/^observationIds\[3\]: refused, malformed record/),
     ]);
-  });
-
-  it("say already dropped rather than limit reached for one that is", () => {
-    const collector = collectDrops(shown, 1);
-    collector.tool.accept({ observationIds: [ids[0]] });
-    expect(collector.tool.accept({ observationIds: [ids[0]] })).toMatchObject({ isError: false });
   });
 
   it.each<[name: string, given: unknown]>([
@@ -292,18 +391,16 @@ describe("drops", () => {
     ["ids with commas", `${ids[0]}, ${ids[1]}`],
     ["JSON text", JSON.stringify(ids.slice(0, 2))],
   ])("are understood as %s", (_name, given) => {
-    const collector = collectDrops(shown, 10);
+    const collector = collectDrops(shown);
     expect(collector.tool.accept({ observationIds: given }).isError).toBe(false);
     expect(collector.accepted[0]).toBe(ids[0]);
   });
 });
 
 describe("the schemas for the model", () => {
-  const tools = [
-    observations(),
-    collectReflections(() => true, remembering()),
-    collectDrops(() => true, 7),
-  ].map(({ tool }) => tool);
+  const tools = [observations(), collectReflections(() => true, remembering()), collectDrops(() => true)].map(
+    ({ tool }) => tool,
+  );
 
   it("have only what every server's grammar knows", () => {
     const known = ["type", "properties", "items", "required", "enum", "description"];
@@ -325,10 +422,12 @@ describe("the schemas for the model", () => {
       "drop_observations",
     ]);
     const text = { type: "string" };
+    const yesOrNo = { type: "boolean" };
     expect(tools.map(({ parameters }) => parameters)).toMatchObject([
       {
-        required: ["observations"],
+        required: ["observations", "done"],
         properties: {
+          done: yesOrNo,
           observations: {
             type: "array",
             items: {
@@ -344,8 +443,9 @@ describe("the schemas for the model", () => {
         },
       },
       {
-        required: ["reflections"],
+        required: ["reflections", "done"],
         properties: {
+          done: yesOrNo,
           reflections: {
             items: {
               required: ["content", "supportingObservationIds"],
@@ -354,9 +454,11 @@ describe("the schemas for the model", () => {
           },
         },
       },
-      { required: ["observationIds"], properties: { observationIds: { type: "array", items: text } } },
+      {
+        required: ["observationIds", "done"],
+        properties: { done: yesOrNo, observationIds: { type: "array", items: text } },
+      },
     ]);
-    expect(tools[2]?.description).toContain("at most 7");
   });
 });
 
@@ -473,17 +575,16 @@ describe("whatever a model sends", () => {
     expect(seen).toBeGreaterThan(20);
   });
 
-  it("no drop is of what was not shown, and never are there too many", () => {
+  it("no drop is of what was not shown", () => {
     let seen = 0;
     fc.assert(
-      fc.property(calls, fc.nat(3), (sent, maximum) => {
+      fc.property(calls, (sent) => {
         const accepted = send(
-          collectDrops((one) => SHOWN.includes(one), maximum),
+          collectDrops((one) => SHOWN.includes(one)),
           sent,
         );
         seen += accepted.length;
         expectUnique(accepted);
-        expect(accepted.length).toBeLessThanOrEqual(maximum);
         for (const one of accepted) {
           expect(SHOWN).toContain(one);
           expect(MemoryIdSchema.safeParse(one).success).toBe(true);
