@@ -147,7 +147,7 @@ describe("what is superseded or replaced", () => {
     const { ledger } = fold(
       replaced("x", "e0", { r: "s" }),
       observed("o1", "e1", "r:3"),
-      reflected("r1", "e1", "r:10@r", "s:5@r", "t:2"),
+      reflected("r1", "e1", "r:10@r", "s:5@r+u", "t:2"),
       replaced("y", "e2", { t: "s" }),
     );
     expect(ledger.counts).toEqual({ observations: 1, reflections: 1, active: 1, dropped: 0 });
