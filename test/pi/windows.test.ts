@@ -46,7 +46,7 @@ describe("the windows through RPC", { timeout: 60_000 }, () => {
     );
     const told = notices(host).filter((text) => /^Memory: the observer/.test(text));
     expect(told[0]).toMatch(/the observer runs now/);
-    expect(told[1]).toMatch(/the observer recorded \d+ observations? \(2 requests, [\d,]+ in, [\d,]+ out/);
+    expect(told[1]).toMatch(/the observer recorded \d+ observations? \(1 request, [\d,]+ in, [\d,]+ out/);
     expect(told).toHaveLength(2);
     expect(footers(host).some((text) => text?.includes("observing…"))).toBe(true);
     expect((await host.pi.command("/om:run observer")).join("\n")).toMatch(/nothing to observe/);
