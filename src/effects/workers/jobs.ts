@@ -16,6 +16,7 @@ import {
   REFLECTIONS_RECORDED,
   type ReflectionsRecorded,
 } from "../../reducers/ledger/records.ts";
+import { redacted } from "../../reducers/redact.ts";
 import { observerChunkBudget, poolTarget } from "../../reducers/settings.ts";
 import type { LiveSession } from "../live-session.ts";
 import { runDropper } from "./dropper.ts";
@@ -24,6 +25,7 @@ import { type ModelAccess, outputBudget, type WorkerLimits } from "./model/reque
 import { largestChunk, runObserver } from "./observer.ts";
 import type { PoolInput } from "./pool-slices.ts";
 import { runReflector } from "./reflector.ts";
+import type { Clean } from "./tools/worker-tools.ts";
 import type { WorkerResult } from "./worker-result.ts";
 
 type StartRun = Extract<Command, { type: "startRun" }>;
@@ -80,6 +82,7 @@ const observe: Job = (session, command, access) => {
       priorReflections: prior.reflections,
       priorShare: 1 / 2 ** command.failures,
       now: session.now(),
+      ...cleaning(session),
     },
     access,
     limits,
@@ -96,7 +99,7 @@ const observe: Job = (session, command, access) => {
 const reflect: Job = (session, _command, access) => {
   const { input, reflected, coversUpToId } = poolOf(session);
   if (coversUpToId === undefined || input.observations.length === 0) return of(NOTHING_TO_READ);
-  return runReflector({ ...input, reflected }, access, limitsFor(session, access)).pipe(
+  return runReflector({ ...input, reflected, ...cleaning(session) }, access, limitsFor(session, access)).pipe(
     map((result) =>
       jobResult(result, coversUpToId, 0, {
         customType: REFLECTIONS_RECORDED,
@@ -149,6 +152,11 @@ function poolOf(session: LiveSession): {
     reflected: activeObservations(ledger).filter(({ watermark }) => watermark <= reflect).length,
     coversUpToId: observe === NOWHERE ? undefined : idAt(branch, observe),
   };
+}
+
+/** What a worker reads comes from `session.lookup`, which leaves secrets out; this is for what it says. */
+function cleaning(session: LiveSession): { clean?: Clean } {
+  return session.state().settings.redactSecrets ? { clean: (line) => redacted(line) } : {};
 }
 
 function limitsFor(session: LiveSession, access: ModelAccess): WorkerLimits {

@@ -6,7 +6,7 @@ import { roomFor } from "./model/prompt-room.ts";
 import type { ModelAccess, WorkerLimits } from "./model/request.ts";
 import { OBSERVER_SYSTEM_PROMPT, observerPrompt } from "./prompts/observer-prompt.ts";
 import { STATEMENT_TOKENS } from "./prompts/prior-memory.ts";
-import { collectObservations } from "./tools/worker-tools.ts";
+import { type Clean, collectObservations } from "./tools/worker-tools.ts";
 import { resultOf, type WorkerResult } from "./worker-result.ts";
 
 export interface ObserverInput {
@@ -19,6 +19,7 @@ export interface ObserverInput {
   /** How much of the room for prior memory it may fill, from 0 to 1 */
   priorShare: number;
   now: number;
+  clean?: Clean;
 }
 
 /** Prior memory may fill at most this share of what the chunk leaves free in the prompt. */
@@ -49,7 +50,7 @@ export function runObserver(
   access: ModelAccess,
   limits: WorkerLimits,
 ): Observable<WorkerResult<Observation>> {
-  const collector = collectObservations(input.sources, input.isKnown);
+  const collector = collectObservations(input.sources, input.isKnown, input.clean);
   const request = { systemPrompt: OBSERVER_SYSTEM_PROMPT, tool: collector.tool };
   const room = roomFor(access, request, limits);
   const free = room.userPrompt - FRAME_TOKENS - estimateTextTokens(input.chunk);

@@ -4,12 +4,13 @@ import { roomFor } from "./model/prompt-room.ts";
 import type { ModelAccess, WorkerLimits } from "./model/request.ts";
 import { type PoolInput, type PoolSlice, poolSlices, runSlices } from "./pool-slices.ts";
 import { observationLine, REFLECTOR_SYSTEM_PROMPT, reflectorPrompt } from "./prompts/reflector-prompt.ts";
-import { collectReflections } from "./tools/worker-tools.ts";
+import { type Clean, collectReflections } from "./tools/worker-tools.ts";
 import { resultOf, type WorkerResult } from "./worker-result.ts";
 
 export interface ReflectorInput extends PoolInput {
   /** How many of the observations, from the oldest on, earlier runs have read */
   reflected: number;
+  clean?: Clean;
 }
 
 /**
@@ -26,6 +27,7 @@ export function runReflector(
   const collector = collectReflections(
     (id) => shown.has(id),
     (id) => known.has(id),
+    input.clean,
   );
   const request = { systemPrompt: REFLECTOR_SYSTEM_PROMPT, tool: collector.tool };
   const room = roomFor(access, request, limits);

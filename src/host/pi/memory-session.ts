@@ -20,6 +20,7 @@ import { harmlessText } from "../../reducers/harmless-text.ts";
 import { planFold } from "../../reducers/ledger/compaction-plan.ts";
 import { recallFrom, renderRecall } from "../../reducers/ledger/recall.ts";
 import { messageOf } from "../../reducers/message-of.ts";
+import { redactedLookup } from "../../reducers/redact.ts";
 import { loadSettings, settingsWarning } from "../settings/settings.ts";
 import { announcements, workersAreIdle } from "./announcements.ts";
 import { branchChange, describeBranch, entriesAmong } from "./branch-sync.ts";
@@ -78,7 +79,6 @@ export function openMemorySession(
   let wasAborted = false;
   /** The end of the compaction that Pi was asked for last */
   let compaction = Promise.resolve();
-  const lookup: EntryLookup = (id) => manager.getEntry(id);
   const { settings, problems } = loadSettings({
     agentDir: host.getAgentDir(),
     cwd: ctx.cwd,
@@ -86,6 +86,9 @@ export function openMemorySession(
     projectTrusted: ctx.isProjectTrusted(),
     env: process.env,
   });
+  const entryOf: EntryLookup = (id) => manager.getEntry(id);
+  /** Whatever of the session is read, by workers, recall, view or page, is found here. */
+  const lookup = settings.redactSecrets ? redactedLookup(entryOf) : entryOf;
 
   function sync(): void {
     const change = branchChange(manager, engine.state.session);

@@ -11,6 +11,7 @@ import {
   tokensThrough,
 } from "../branch.ts";
 import { isValidCutKind } from "../entries/describe-entry.ts";
+import { redacted, redactedMemory } from "../redact.ts";
 import { poolTarget, type Settings } from "../settings.ts";
 import { type FoldRoom, type FoldRoomSettings, fitted, foldRoom, summaryRoom } from "./fold-room.ts";
 import type { Ledger } from "./ledger.ts";
@@ -29,7 +30,9 @@ export interface CompactionPlan {
   leftOut: number;
 }
 
-export type CompactionSettings = Pick<Settings, "foldPolicy" | "compactionGapMaxTokens"> & FoldRoomSettings;
+export type CompactionSettings = Pick<Settings, "foldPolicy" | "compactionGapMaxTokens"> &
+  Partial<Pick<Settings, "redactSecrets">> &
+  FoldRoomSettings;
 
 export interface FoldRequest {
   /** The first entry that Pi proposes to keep */
@@ -82,8 +85,12 @@ export function planFold(
   const { selection, cut, firstKeptEntryId } = planCut(branch, ledger, request, settings);
   const unobserved = unobservedBefore(branch, ledger, cut);
   const maxTokens = summaryRoom(request.room ?? foldRoom(settings, {}), tokensAfter(branch, cut - 1));
-  const { leftOut, ...projection } = fitted(selectedProjection(selection, entryAt), maxTokens);
-  const summary = renderSummary(projection, { unobserved, leftOut, instructions: request.instructions });
+  const { leftOut, ...chosen } = fitted(selectedProjection(selection, entryAt), maxTokens);
+  const { redactSecrets = true } = settings;
+  // Only what is shown is looked through, not all that there is.
+  const projection = redactSecrets ? redactedMemory(chosen) : chosen;
+  const instructions = redactSecrets ? redacted(request.instructions ?? "") : request.instructions;
+  const summary = renderSummary(projection, { unobserved, leftOut, instructions });
   if (summary === "") return undefined;
   const { fullFold } = selection;
   return {

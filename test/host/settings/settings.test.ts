@@ -198,6 +198,7 @@ describe("a bad value", () => {
     ["subagents", true, 'is true, but must be one of "off", "fold", "on"; it stays unset'],
     ["passive", "true", 'is "true", but must be true or false without quotes; the default, false, is used'],
     ["passive", "10", 'is "10", but must be true or false; the default, false, is used'],
+    ["redactSecrets", "no", 'is "no", but must be true or false; the default, true, is used'],
     ["debugLog", ["x"], "is a list, but must be true or false; the default, false, is used"],
     [
       "model",
