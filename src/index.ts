@@ -51,4 +51,5 @@ export {
   readClocks,
   recall,
 } from "./reducers/memory.ts";
+export { redacted, redactedEntry } from "./reducers/redact.ts";
 export { type Settings, SettingsSchema } from "./reducers/settings.ts";

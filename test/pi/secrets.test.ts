@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
   type ChatRequest,
+  chunkBlocks,
   defaultObserver,
   freshToolResults,
   lastUserText,
@@ -13,7 +14,7 @@ import { memoryId } from "../../src/reducers/ledger/memory-id.ts";
 import { OBSERVATIONS_RECORDED, type ObservationsRecorded } from "../../src/reducers/ledger/records.ts";
 import { run } from "../support/run-cli.ts";
 import { secretOf } from "../support/secrets.ts";
-import { lanesAtRest, prose, SMALL, waitFor, withPi } from "./harness.ts";
+import { lanesAtRest, onlyObserver, prose, SMALL, withPi } from "./harness.ts";
 
 const said = secretOf("GitHub classic token").text;
 const printed = secretOf("OpenSSH key").text;
@@ -35,7 +36,7 @@ function agent(request: ChatRequest, nth: number) {
 /** Notes a key that no source shows, as a model may that has seen it elsewhere. */
 function observer(request: ChatRequest, nth: number) {
   if (nth > 1) return defaultObserver(request);
-  const sourceEntryIds = [/\[Source entry id: (\S+)\]/.exec(JSON.stringify(request.messages))?.[1]];
+  const sourceEntryIds = [chunkBlocks(request)[0]?.entryId];
   const observation = { content: `The key is ${echoed}.`, relevance: "critical", sourceEntryIds };
   return { toolCalls: [{ name: "record_observations", arguments: { observations: [observation] } }] };
 }
@@ -48,7 +49,6 @@ describe("a planted secret", () => {
         await pi.prompt(`Turn ${turn}: deploy with ${said}, as ${prose(60, turn)}`);
         await lanesAtRest(pi);
       }
-      await waitFor(() => model.by("reflector").length > 0, "a reflection");
       const entries = await pi.entries();
       const records = customEntries<ObservationsRecorded>(entries, OBSERVATIONS_RECORDED).flatMap(
         ({ data }) => data.observations,
@@ -100,6 +100,22 @@ describe("a planted secret", () => {
       for (const { id } of records) {
         expect((await run(["recall", copy, id])).out).toBe((await run(["recall", file, id])).out);
       }
+    });
+  });
+});
+
+describe("redactSecrets: false", () => {
+  it("leaves everything as it is", { timeout: 60_000 }, async () => {
+    const memory = { ...onlyObserver(500), redactSecrets: false };
+    await withPi({ memory, script: { observer } }, async ({ pi, model }) => {
+      await pi.prompt(`Deploy with ${said}, as ${prose(600)}`);
+      await lanesAtRest(pi);
+      expect(JSON.stringify(model.by("observer")[0]?.body)).toContain(said);
+      const [entry] = customEntries<ObservationsRecorded>(await pi.entries(), OBSERVATIONS_RECORDED);
+      expect(entry?.data.observations[0]).toMatchObject({
+        id: memoryId(`The key is ${echoed}.`),
+        content: `The key is ${echoed}.`,
+      });
     });
   });
 });
