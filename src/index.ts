@@ -51,4 +51,5 @@ export {
   recall,
 } from "./reducers/memory.ts";
 export { type RecallOptions, type RecallPage, renderRecall } from "./reducers/recall/recall-text.ts";
+export { redacted, redactedEntry } from "./reducers/redact.ts";
 export { type Settings, SettingsSchema } from "./reducers/settings.ts";

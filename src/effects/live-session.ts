@@ -11,6 +11,7 @@ export type ModelChoice = { access: ModelAccess } | { problem: string };
  */
 export interface LiveSession {
   readonly state: () => EngineState;
+  /** Finds entries as they may be read: without secrets, unless the settings leave them in. */
   readonly lookup: EntryLookup;
   /** False once the session has been closed, and once Pi has dropped it without a word. */
   readonly isOpen: () => boolean;

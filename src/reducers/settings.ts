@@ -119,6 +119,12 @@ export const SettingsSchema = z.object({
     .describe(
       "What memory does in a session that is not kept in a file, or whose file names a parent (a child of another session, a fork). on: everything. fold: it answers compactions and recall, but no worker runs by itself. off: recall alone. Unset: fold where the session is not kept, on where it is.",
     ),
+  redactSecrets: z
+    .boolean()
+    .default(true)
+    .describe(
+      "Replace secrets of a known shape (keys and tokens of large services, private keys, passwords in URLs) by [redacted:KIND] in what memory reads, records and shows. The session's own entries stay as they are.",
+    ),
   debugLog: z
     .boolean()
     .default(false)

@@ -19,6 +19,7 @@ import {
   type ReflectionsDropped,
   type ReflectionsRecorded,
 } from "../../reducers/ledger/records.ts";
+import { redacted } from "../../reducers/redact.ts";
 import { observerChunkBudget, poolTarget } from "../../reducers/settings.ts";
 import type { LiveSession } from "../live-session.ts";
 import { runDropper } from "./dropper.ts";
@@ -28,6 +29,7 @@ import { thinkingFor } from "./model/thinking.ts";
 import { largestChunk, runObserver } from "./observer.ts";
 import type { PoolInput } from "./pool-slices.ts";
 import { runReflector } from "./reflector.ts";
+import type { Clean } from "./tools/worker-tools.ts";
 import type { WorkerResult } from "./worker-result.ts";
 
 type StartRun = Extract<Command, { type: "startRun" }>;
@@ -84,6 +86,7 @@ const observe: Job = (session, command, access) => {
       priorReflections: prior.reflections,
       priorShare: 1 / 2 ** command.failures,
       largestChunk: whole,
+      ...cleaning(session),
     },
     access,
     limits,
@@ -105,7 +108,8 @@ const reflect: Job = (session, _command, access) => {
   if (coversUpToId === undefined || input.observations.length === 0) return of(NOTHING_TO_READ);
   const { ledger } = session.state().session;
   const statusOf = (id: string) => memoryStatus(ledger, "reflections", id);
-  return runReflector({ ...input, reflected, statusOf }, access, limitsFor(session, access)).pipe(
+  const read = { ...input, reflected, statusOf, ...cleaning(session) };
+  return runReflector(read, access, limitsFor(session, access)).pipe(
     map((result) =>
       jobResult(
         result,
@@ -178,6 +182,11 @@ function poolOf(session: LiveSession): {
     reflected: activeObservations(ledger).filter(({ watermark }) => watermark <= reflect).length,
     coversUpToId: observe === NOWHERE ? undefined : idAt(branch, observe),
   };
+}
+
+/** What a worker reads comes from `session.lookup`, which leaves secrets out; this is for what it says. */
+function cleaning(session: LiveSession): { clean?: Clean } {
+  return session.state().settings.redactSecrets ? { clean: (line) => redacted(line) } : {};
 }
 
 function limitsFor(session: LiveSession, access: ModelAccess): WorkerLimits {

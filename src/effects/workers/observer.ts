@@ -7,7 +7,7 @@ import { roomFor } from "./model/prompt-room.ts";
 import type { ModelAccess, WorkerLimits } from "./model/request.ts";
 import { OBSERVER_SYSTEM_PROMPT, observerPrompt } from "./prompts/observer-prompt.ts";
 import { STATEMENT_TOKENS } from "./prompts/prior-memory.ts";
-import { collectObservations } from "./tools/worker-tools.ts";
+import { type Clean, collectObservations } from "./tools/worker-tools.ts";
 import { type ReplacingResult, replacingResultOf } from "./worker-result.ts";
 
 export interface ObserverInput {
@@ -21,6 +21,7 @@ export interface ObserverInput {
   priorShare: number;
   /** Tokens that a chunk may have at most; room for prior memory is what that leaves, so that it stays the same */
   largestChunk: number;
+  clean?: Clean;
 }
 
 /** Prior memory may fill at most this share of what the chunk leaves free in the prompt. */
@@ -53,10 +54,11 @@ export function runObserver(
 ): Observable<ReplacingResult<Observation>> {
   const prior = new Set(input.priorObservations.map(({ id }) => id));
   let userPrompt = "";
-  const collector = collectObservations(input.sources, {
+  const memory = {
     statusOf: input.statusOf,
-    isShown: (id) => prior.has(id) && userPrompt.includes(`[${id}]`),
-  });
+    isShown: (id: string) => prior.has(id) && userPrompt.includes(`[${id}]`),
+  };
+  const collector = collectObservations(input.sources, memory, input.clean);
   const request = { systemPrompt: OBSERVER_SYSTEM_PROMPT, tool: collector.tool };
   const room = roomFor(access, request, limits);
   const chunkTokens = Math.max(input.largestChunk, estimateTextTokens(input.chunk));

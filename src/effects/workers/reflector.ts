@@ -6,13 +6,14 @@ import { roomFor } from "./model/prompt-room.ts";
 import type { ModelAccess, WorkerLimits } from "./model/request.ts";
 import { type PoolInput, type PoolSlice, poolSlices, runSlices } from "./pool-slices.ts";
 import { REFLECTOR_SYSTEM_PROMPT, reflectorPrompt } from "./prompts/reflector-prompt.ts";
-import { collectReflections } from "./tools/worker-tools.ts";
+import { type Clean, collectReflections } from "./tools/worker-tools.ts";
 import { type ReplacingResult, replacingResultOf } from "./worker-result.ts";
 
 export interface ReflectorInput extends PoolInput {
   /** How many of the observations, from the oldest on, earlier runs have read */
   reflected: number;
   statusOf: (reflectionId: string) => MemoryStatus;
+  clean?: Clean;
 }
 
 /**
@@ -27,10 +28,11 @@ export function runReflector(
   const existing = new Set(input.reflections.map(({ id }) => id));
   let shown: ReadonlySet<string> = new Set();
   let userPrompt = "";
-  const collector = collectReflections((id) => shown.has(id), {
+  const memory = {
     statusOf: input.statusOf,
-    isShown: (id) => existing.has(id) && userPrompt.includes(`[${id}]`),
-  });
+    isShown: (id: string) => existing.has(id) && userPrompt.includes(`[${id}]`),
+  };
+  const collector = collectReflections((id) => shown.has(id), memory, input.clean);
   const request = { systemPrompt: REFLECTOR_SYSTEM_PROMPT, tool: collector.tool };
   const room = roomFor(access, request, limits);
   const { coverage } = input;

@@ -6,6 +6,7 @@ import { inspectCommand } from "./inspect-command.ts";
 import { createIo, EXIT, type Io, UsageError } from "./io.ts";
 import { recallCommand } from "./recall-command.ts";
 import { replayCommand } from "./replay/replay-command.ts";
+import { scrubCommand } from "./scrub-command.ts";
 import { tuneCommand } from "./tune-command.ts";
 import { viewCommand } from "./view-command.ts";
 
@@ -16,6 +17,7 @@ const SUBCOMMANDS: readonly ((io: Io, exit: (code: number) => void) => Command)[
   tuneCommand,
   viewCommand,
   recallCommand,
+  scrubCommand,
   doctorCommand,
 ];
 

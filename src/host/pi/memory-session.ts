@@ -21,6 +21,7 @@ import { planFold } from "../../reducers/ledger/compaction-plan.ts";
 import { recallFrom } from "../../reducers/ledger/recall.ts";
 import { messageOf } from "../../reducers/message-of.ts";
 import { type RecallOptions, renderRecall } from "../../reducers/recall/recall-text.ts";
+import { redactedLookup } from "../../reducers/redact.ts";
 import { loadSettings, settingsWarning } from "../settings/settings.ts";
 import { announcements, workersAreIdle } from "./announcements.ts";
 import { branchChange, describeBranch, entriesAmong } from "./branch-sync.ts";
@@ -79,7 +80,6 @@ export function openMemorySession(
   let wasAborted = false;
   /** The end of the compaction that Pi was asked for last */
   let compaction = Promise.resolve();
-  const lookup: EntryLookup = (id) => manager.getEntry(id);
   const { settings, problems } = loadSettings({
     agentDir: host.getAgentDir(),
     cwd: ctx.cwd,
@@ -87,6 +87,9 @@ export function openMemorySession(
     projectTrusted: ctx.isProjectTrusted(),
     env: process.env,
   });
+  const entryOf: EntryLookup = (id) => manager.getEntry(id);
+  /** Whatever of the session is read, by workers, recall, view or page, is found here. */
+  const lookup = settings.redactSecrets ? redactedLookup(entryOf) : entryOf;
 
   function sync(): void {
     const change = branchChange(manager, engine.state.session);

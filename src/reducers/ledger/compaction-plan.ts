@@ -12,6 +12,7 @@ import {
 } from "../branch.ts";
 import { isValidCutKind } from "../entries/describe-entry.ts";
 import { estimateTextTokens } from "../entries/tokens.ts";
+import { redacted, redactedMemory } from "../redact.ts";
 import { poolTarget, type Settings } from "../settings.ts";
 import { type EvidenceSizes, evidenceSizes, HINT_TOKENS } from "./evidence-size.ts";
 import { type FoldRoom, type FoldRoomSettings, fitted, foldRoom, summaryRoom } from "./fold-room.ts";
@@ -37,6 +38,7 @@ export interface CompactionPlan {
 }
 
 export type CompactionSettings = Pick<Settings, "foldPolicy" | "compactionGapMaxTokens" | "summaryFiles"> &
+  Partial<Pick<Settings, "redactSecrets">> &
   FoldRoomSettings;
 
 export interface FoldRequest {
@@ -92,14 +94,19 @@ export function planFold(
   const maxTokens = summaryRoom(request.room ?? foldRoom(settings, {}), tokensAfter(branch, cut - 1));
   const all = selectedProjection(selection, entryAt);
   if (all.observations.length + all.reflections.length === 0) return undefined;
-  const touched = settings.summaryFiles ? touchedBlock(branch, cut, entryAt, maxTokens) : "";
+  const { redactSecrets = true } = settings;
+  const clean = redactSecrets ? redacted : (text: string) => text;
+  const touched = settings.summaryFiles ? clean(touchedBlock(branch, cut, entryAt, maxTokens)) : "";
   const room = maxTokens - estimateTextTokens(touched);
   const shown = fitted(all, room);
   const evidence = evidenceSizes(branch, ledger, shown, entryAt);
   // What the hints take, lines have to leave.
-  const { leftOut: crowdedOut, ...projection } = fitted(shown, room - evidence.size * HINT_TOKENS);
+  const { leftOut: crowdedOut, ...chosen } = fitted(shown, room - evidence.size * HINT_TOKENS);
+  // Only what is shown is looked through, not all that there is.
+  const projection = redactSecrets ? redactedMemory(chosen) : chosen;
   const leftOut = shown.leftOut + crowdedOut;
-  const notes = { unobserved, leftOut, instructions: request.instructions, evidence, touched };
+  const instructions = clean(request.instructions ?? "");
+  const notes = { unobserved, leftOut, instructions, evidence, touched };
   const summary = renderSummary(projection, notes);
   if (summary === "") return undefined;
   const { fullFold } = selection;

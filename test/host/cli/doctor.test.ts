@@ -3,8 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FindingSchema } from "../../../src/host/cli/doctor/finding.ts";
+import { user } from "../../support/builders.ts";
 import { plainSession, SESSION_HEADER } from "../../support/plain-session.ts";
 import { linesOf, ROOT, start } from "../../support/run-cli.ts";
+import { secretOf } from "../../support/secrets.ts";
 
 let dir: string;
 beforeAll(() => {
@@ -47,6 +49,15 @@ describe("memory-lanes doctor", () => {
     expect(of("sessions")).toMatchObject([
       { level: "ok", message: expect.stringMatching(/^s0\.jsonl: 2 entries/) },
     ]);
+  });
+
+  it("counts secrets by kind and line, and shows none", () => {
+    const { text } = secretOf("GitHub classic token");
+    const { of, code } = examine({ packages: [ROOT] }, { sessions: [[user("e1", `use ${text}`)]] });
+    const found = of("sessions").find(({ level }) => level === "note");
+    expect(found?.message).toBe("s0.jsonl: secrets stand in it: 1 github-token (line 2)");
+    expect(found?.advice).toContain("memory-lanes scrub");
+    expect([code, JSON.stringify(of("sessions")).includes(text)]).toEqual([0, false]);
   });
 
   it("says what to do about each thing that is wrong", async () => {

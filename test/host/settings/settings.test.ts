@@ -199,6 +199,7 @@ describe("a bad value", () => {
     ["summaryFiles", 1, "is 1, but must be true or false; the default, true, is used"],
     ["passive", "true", 'is "true", but must be true or false without quotes; the default, false, is used'],
     ["passive", "10", 'is "10", but must be true or false; the default, false, is used'],
+    ["redactSecrets", "no", 'is "no", but must be true or false; the default, true, is used'],
     ["debugLog", ["x"], "is a list, but must be true or false; the default, false, is used"],
     [
       "model",

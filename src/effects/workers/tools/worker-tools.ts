@@ -61,6 +61,7 @@ export function collectObservations(
   /** Entry id → its time in milliseconds, for every entry of the chunk */
   sources: ReadonlyMap<string, number>,
   memory: KnownMemory,
+  clean?: Clean,
 ): ReplacingCollector<Observation> {
   const replaced = new Map<string, string>();
   const collector = createCollector<Observation, z.infer<typeof ObservationArgs>>({
@@ -71,7 +72,7 @@ export function collectObservations(
     accepted: "recorded",
     idOf: ({ id }) => id,
     judge(args, accepted) {
-      const line = checkedContent(args.content);
+      const line = checkedContent(args.content, clean);
       if ("refusal" in line) return line;
       const cited = [...new Set(args.sourceEntryIds.map((id) => sourceId(id, sources)))];
       const refusal = refusedIds(cited, (id) => sources.has(id), "sourceEntryIds");
@@ -100,6 +101,7 @@ export function collectObservations(
 export function collectReflections(
   isShown: (observationId: string) => boolean,
   memory: KnownMemory,
+  clean?: Clean,
 ): ReplacingCollector<Reflection> {
   const replaced = new Map<string, string>();
   const collector = createCollector<Reflection, z.infer<typeof ReflectionArgs>>({
@@ -110,7 +112,7 @@ export function collectReflections(
     accepted: "recorded",
     idOf: ({ id }) => id,
     judge(args, accepted) {
-      const line = checkedContent(args.content);
+      const line = checkedContent(args.content, clean);
       if ("refusal" in line) return line;
       const cited = [...new Set(args.supportingObservationIds.map(memoryIdOf))];
       const refusal = refusedIds(cited, isShown, "supportingObservationIds");
@@ -219,8 +221,14 @@ function refusedIds(
   return { refusal: `unknown ids in ${field}`, detail: clipped(unknown.join(", "), LONGEST_ID_LIST) };
 }
 
-function checkedContent(given: string): { content: string } | { refusal: string; detail?: string } {
-  const line = oneLine(given);
+/** What becomes of a model's words before they get an id: secrets go, also those that the model has made up or pieced together. */
+export type Clean = (line: string) => string;
+
+function checkedContent(
+  given: string,
+  clean: Clean = (line) => line,
+): { content: string } | { refusal: string; detail?: string } {
+  const line = clean(oneLine(given));
   if (line === "") return { refusal: "content is empty" };
   if (line.length <= LONGEST_CONTENT) return { content: line };
   return {

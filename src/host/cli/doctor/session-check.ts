@@ -8,6 +8,7 @@ import { sessionOfEntries } from "../../../reducers/memory.ts";
 import { messageOf } from "../../../reducers/message-of.ts";
 import type { Settings } from "../../../reducers/settings.ts";
 import { countOf, grouped } from "../../../reducers/words.ts";
+import { scrubSession, secretsWords } from "../input/session-secrets.ts";
 import { breakOffWords } from "../replay/replay-source.ts";
 import { type Finding, findingsOf, readJson, type Surroundings } from "./finding.ts";
 
@@ -44,19 +45,27 @@ function latestSessions(dir: string): string[] {
 
 function checkSession(file: string, settings: Settings): Finding[] {
   const name = basename(file);
-  let text: string;
+  let bytes: Buffer;
   try {
-    text = readFileSync(file, "utf8");
+    bytes = readFileSync(file);
   } catch (error) {
     const why = messageOf(error);
     return [finding("warning", `${name} cannot be read: ${why}`, `see who may read ${file}`)];
   }
   try {
-    return judge(name, text, settings);
+    return [...judge(name, bytes.toString("utf8"), settings), ...secretsIn(name, bytes)];
   } catch (error) {
     if (!(error instanceof SessionFileError)) throw error;
     return [finding("warning", `${name}: ${error.message}`, "Pi cannot open it either; move it away")];
   }
+}
+
+/** Pi keeps what was said as it was said; memory only does not spread it. */
+function secretsIn(name: string, bytes: Buffer): Finding[] {
+  const { secrets } = scrubSession(bytes);
+  if (secrets.size === 0) return [];
+  const advice = "revoke what is still valid; `memory-lanes scrub FILE` makes a copy without them to pass on";
+  return [finding("note", `${name}: secrets stand in it: ${secretsWords(secrets)}`, advice)];
 }
 
 function judge(name: string, text: string, settings: Settings): Finding[] {

@@ -7,6 +7,7 @@ import {
   SessionFileError,
 } from "../../../reducers/entries/session-file.ts";
 import { sessionOfEntries } from "../../../reducers/memory.ts";
+import { redactedLookup } from "../../../reducers/redact.ts";
 import type { SessionState } from "../../../reducers/session.ts";
 import { countOf, grouped, listed } from "../../../reducers/words.ts";
 import { type Input, type LineBatch, openInput } from "../input/input.ts";
@@ -111,7 +112,7 @@ async function openSession(file: string, leaf: string | undefined): Promise<Sess
 }
 
 /**
- * A session file's branch, folded, with its entries by id. Lines that cannot be read, and the place where the branch breaks
+ * A session file's branch, folded, with its entries by id, their secrets replaced. Lines that cannot be read, and the place where the branch breaks
  * off, are named on stderr.
  */
 export async function loadBranch(
@@ -121,7 +122,8 @@ export async function loadBranch(
 ): Promise<{ session: SessionState; lookup: EntryLookup; breakOff: BreakOff | undefined }> {
   const { file: name, session, reading } = await openSession(file, leaf);
   complainOfLines(io, name, reading);
-  return { ...sessionOfEntries(session.entries), breakOff: session.breakOff };
+  const { session: folded, lookup } = sessionOfEntries(session.entries);
+  return { session: folded, lookup: redactedLookup(lookup), breakOff: session.breakOff };
 }
 
 /** Goes by the first line that is JSON; the rest may hold anything. */

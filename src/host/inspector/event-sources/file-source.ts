@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import { redactedLookup } from "../../../reducers/redact.ts";
 import type { Settings } from "../../../reducers/settings.ts";
 import { type Io, UsageError } from "../../cli/io.ts";
 import { setWords } from "../../cli/options.ts";
@@ -39,7 +40,7 @@ export async function openFileSource(
 async function replayedSource(io: Io, opened: ReplaySource, patch: Partial<Settings>): Promise<EventSource> {
   const isSession = opened.kind === "session";
   const byId = new Map(isSession ? opened.session.entries.map((entry) => [entry.id, entry]) : []);
-  const lookup = isSession ? (id: string) => byId.get(id) : undefined;
+  const lookup = isSession ? redactedLookup((id) => byId.get(id)) : undefined;
   const source = createEventSource(opened.kind, basename(opened.file), lookup);
   const { answers, model, reading } = await runReplay(opened, io, {
     patch,

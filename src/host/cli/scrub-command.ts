@@ -1,0 +1,57 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { Command } from "commander";
+import { SessionFileError } from "../../reducers/entries/session-file.ts";
+import { messageOf } from "../../reducers/message-of.ts";
+import { scrubSession, secretsWords } from "./input/session-secrets.ts";
+import { EXIT, type Io, UsageError } from "./io.ts";
+
+interface ScrubOptions {
+  output?: string;
+  json?: boolean;
+}
+
+export function scrubCommand(io: Io, exit: (code: number) => void): Command {
+  return new Command("scrub")
+    .description("Write a copy of a Pi session without the secrets in it, in which all ids and links hold")
+    .argument("<file>", "a Pi session (.jsonl, versions 1 to 3)")
+    .option("-o, --output <out>", "the copy, which must not be there yet (default: FILE.scrubbed.jsonl)")
+    .option("--json", "one JSON object: the copy, and what was replaced by kind and line")
+    .action((file: string, options: ScrubOptions) => exit(scrub(io, file, options)));
+}
+
+function scrub(io: Io, file: string, { output, json = false }: ScrubOptions): number {
+  const copy = output ?? `${file.replace(/\.jsonl$/, "")}.scrubbed.jsonl`;
+  const { bytes, secrets } = scrubbed(read(file), file);
+  try {
+    // What was private stays so, and what is there already is somebody's.
+    writeFileSync(copy, bytes, { flag: "wx", mode: 0o600 });
+  } catch (error) {
+    const isThere = error instanceof Error && "code" in error && error.code === "EEXIST";
+    throw new UsageError(
+      `${copy}: ${isThere ? "it is there already; name another with -o" : messageOf(error)}`,
+    );
+  }
+  if (json) io.json({ type: "scrub", file: copy, secrets: Object.fromEntries(secrets) });
+  else
+    io.line(
+      `Wrote ${copy}: ${secrets.size === 0 ? "there was no secret to replace" : `replaced ${secretsWords(secrets)}`}`,
+    );
+  return EXIT.ok;
+}
+
+function read(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw new UsageError(`${file}: it cannot be read: ${messageOf(error)}`);
+  }
+}
+
+function scrubbed(bytes: Buffer, file: string): ReturnType<typeof scrubSession> {
+  try {
+    return scrubSession(bytes);
+  } catch (error) {
+    if (error instanceof SessionFileError) throw new UsageError(`${file}: ${error.message}`);
+    throw error;
+  }
+}
