@@ -15,9 +15,23 @@ import { estimateTextTokens } from "../entries/tokens.ts";
 import { redacted, redactedMemory } from "../redact.ts";
 import { poolTarget, type Settings } from "../settings.ts";
 import { type EvidenceSizes, evidenceSizes, HINT_TOKENS } from "./evidence-size.ts";
-import { type FoldRoom, type FoldRoomSettings, fitted, foldRoom, summaryRoom } from "./fold-room.ts";
+import {
+  type FoldRoom,
+  type FoldRoomSettings,
+  fitted,
+  fittedRecords,
+  foldRoom,
+  summaryRoom,
+} from "./fold-room.ts";
 import type { Ledger } from "./ledger.ts";
-import { type Selection, selectedProjection, selectForCompaction } from "./projections.ts";
+import {
+  isEmptySelection,
+  orderedObservations,
+  readProjection,
+  type Selection,
+  selectedReflections,
+  selectForCompaction,
+} from "./projections.ts";
 import type { EntryAt } from "./record-text.ts";
 import { FOLDED, type MemoryDetails } from "./records.ts";
 import { renderSummary, type Unobserved } from "./summary.ts";
@@ -92,20 +106,20 @@ export function planFold(
   const { selection, cut, firstKeptEntryId } = planCut(branch, ledger, request, settings);
   const unobserved = unobservedBefore(branch, ledger, cut);
   const maxTokens = summaryRoom(request.room ?? foldRoom(settings, {}), tokensAfter(branch, cut - 1));
-  const all = selectedProjection(selection, entryAt);
-  if (all.observations.length + all.reflections.length === 0) return undefined;
+  if (isEmptySelection(selection)) return undefined;
   const { redactSecrets = true } = settings;
   const clean = redactSecrets ? redacted : (text: string) => text;
+  const instructions = clean(request.instructions ?? "");
   const touched = settings.summaryFiles ? clean(touchedBlock(branch, cut, entryAt, maxTokens)) : "";
-  const room = maxTokens - estimateTextTokens(touched);
-  const shown = fitted(all, room);
+  const room = maxTokens - estimateTextTokens(touched) - estimateTextTokens(instructions);
+  const records = fittedRecords(orderedObservations(selection), selectedReflections(selection), room);
+  const shown = fitted(readProjection(records, entryAt), room);
   const evidence = evidenceSizes(branch, ledger, shown, entryAt);
   // What the hints take, lines have to leave.
   const { leftOut: crowdedOut, ...chosen } = fitted(shown, room - evidence.size * HINT_TOKENS);
   // Only what is shown is looked through, not all that there is.
   const projection = redactSecrets ? redactedMemory(chosen) : chosen;
-  const leftOut = shown.leftOut + crowdedOut;
-  const instructions = clean(request.instructions ?? "");
+  const leftOut = records.leftOut + shown.leftOut + crowdedOut;
   const notes = { unobserved, leftOut, instructions, evidence, touched };
   const summary = renderSummary(projection, notes);
   if (summary === "") return undefined;

@@ -1,4 +1,5 @@
 import { knownWindow, poolTarget, type Settings } from "../settings.ts";
+import type { ObservationRecord, ReflectionRecord } from "./ledger.ts";
 import type { Observation, Projection, Reflection, Relevance } from "./records.ts";
 
 /** What the session's model has room for, in tokens; what is not known is left out. */
@@ -48,8 +49,10 @@ export function summaryRoom({ together, summary }: FoldRoom, tailTokens: number)
   return Math.max(Math.ceil(summary * LEAST_SUMMARY_SHARE), Math.min(summary, together - tailTokens));
 }
 
-/** A projection with only the lines that there is room for. */
-export interface FittedProjection extends Projection {
+/** The lines that there is room for, in their order. */
+export interface Fitted<O, R> {
+  observations: O[];
+  reflections: R[];
   /** Lines that had no room */
   leftOut: number;
 }
@@ -57,50 +60,76 @@ export interface FittedProjection extends Projection {
 /**
  * Leaves out of a projection what its summary has no room for: what is less relevant first, of that what reflections cover
  * before what they do not, and the oldest first. Reflections go after observations of high relevance, critical observations
- * last. Those that stay keep their order.
+ * last.
  */
-export function fitted({ observations, reflections }: Projection, maxTokens: number): FittedProjection {
-  const covered = new Set(reflections.flatMap(({ supportingObservationIds }) => supportingObservationIds));
-  const lines = [
-    ...observations.map((record) =>
-      lineOf(record, RANKS[record.relevance] + (covered.has(record.id) ? 0 : 1)),
-    ),
-    ...reflections.map((record) => lineOf(record, REFLECTION_RANK)),
-  ];
-  let excess = HEAD_TOKENS - maxTokens;
-  for (const { tokens } of lines) excess += tokens;
-  if (excess <= 0) return { observations, reflections, leftOut: 0 };
-  const left = new Set<Observation | Reflection>();
-  // Sorting keeps the order of equals: the oldest first.
-  for (const { record, tokens } of lines.sort((a, b) => a.rank - b.rank)) {
-    if (excess <= 0) break;
-    left.add(record);
-    excess -= tokens;
-  }
-  return {
-    observations: observations.filter((record) => !left.has(record)),
-    reflections: reflections.filter((record) => !left.has(record)),
-    leftOut: left.size,
-  };
+export function fitted(
+  { observations, reflections }: Projection,
+  maxTokens: number,
+): Fitted<Observation, Reflection> {
+  // A record's own count may be of another making.
+  const tokensOf = ({ content, tokenCount }: Observation | Reflection) =>
+    Math.max(tokenCount, content.length / CHARACTERS_PER_TOKEN);
+  const supportsOf = ({ supportingObservationIds }: Reflection) => supportingObservationIds;
+  return withinRoom({ observations, reflections, tokensOf, supportsOf }, maxTokens);
+}
+
+/** The same by what the ledger knows of its records, so that the text of those that leave need not be read. */
+export function fittedRecords(
+  observations: ObservationRecord[],
+  reflections: ReflectionRecord[],
+  maxTokens: number,
+): Fitted<ObservationRecord, ReflectionRecord> {
+  const tokensOf = ({ tokens }: ObservationRecord | ReflectionRecord) => tokens;
+  return withinRoom(
+    { observations, reflections, tokensOf, supportsOf: ({ supports }) => supports },
+    maxTokens,
+  );
+}
+
+interface Lines<O, R> {
+  observations: O[];
+  reflections: R[];
+  tokensOf: (record: O | R) => number;
+  supportsOf: (reflection: R) => readonly string[];
 }
 
 const RANKS: Readonly<Record<Relevance, number>> = { low: 0, medium: 2, high: 4, critical: 7 };
 const REFLECTION_RANK = 6;
 
-interface Line {
-  record: Observation | Reflection;
-  rank: number;
-  tokens: number;
-}
-
 /** What a summary has beside its lines: its preamble, its headings and what it says of what is not in it. */
 const HEAD_TOKENS = 240;
 /** An id, a time and a relevance beside the content */
 const LINE_TOKENS = 24;
-/** As Pi estimates text; a record's own count may be of another making. */
 const CHARACTERS_PER_TOKEN = 4;
 
-function lineOf(record: Observation | Reflection, rank: number): Line {
-  const { content, tokenCount } = record;
-  return { record, rank, tokens: LINE_TOKENS + Math.max(tokenCount, content.length / CHARACTERS_PER_TOKEN) };
+/** Whole ranks leave, from the lowest, and of the last of them the oldest: in one walk, for there may be tens of thousands. */
+function withinRoom<O extends { id: string; relevance: Relevance }, R>(
+  { observations, reflections, tokensOf, supportsOf }: Lines<O, R>,
+  maxTokens: number,
+): Fitted<O, R> {
+  const covered = new Set(reflections.flatMap(supportsOf));
+  const rankOf = ({ id, relevance }: O) => RANKS[relevance] + (covered.has(id) ? 0 : 1);
+  const sums = new Map<number, number>();
+  let excess = HEAD_TOKENS - maxTokens;
+  const add = (rank: number, record: O | R) => {
+    const tokens = LINE_TOKENS + tokensOf(record);
+    sums.set(rank, (sums.get(rank) ?? 0) + tokens);
+    excess += tokens;
+  };
+  for (const record of observations) add(rankOf(record), record);
+  for (const record of reflections) add(REFLECTION_RANK, record);
+  if (excess <= 0) return { observations, reflections, leftOut: 0 };
+  let last = 0;
+  for (; last <= RANKS.critical && excess >= (sums.get(last) ?? 0); last++) excess -= sums.get(last) ?? 0;
+  const stays = (rank: number, record: O | R) => {
+    if (rank !== last || excess <= 0) return rank >= last;
+    excess -= LINE_TOKENS + tokensOf(record);
+    return false;
+  };
+  const kept = {
+    observations: observations.filter((record) => stays(rankOf(record), record)),
+    reflections: reflections.filter((record) => stays(REFLECTION_RANK, record)),
+  };
+  const all = observations.length + reflections.length;
+  return { ...kept, leftOut: all - kept.observations.length - kept.reflections.length };
 }

@@ -113,14 +113,21 @@ export function isEmptySelection(selection: Selection): boolean {
 
 /** Reads the selected records' text, observations in the order of what they rest on; a record whose entry is gone is left out. */
 export function resolveSelection(selection: Selection, branch: Branch, lookup: EntryLookup): Projection {
-  return selectedProjection(selection, entriesOf(branch, lookup));
+  const records = {
+    observations: orderedObservations(selection),
+    reflections: selectedReflections(selection),
+  };
+  return readProjection(records, entriesOf(branch, lookup));
 }
 
-/** The same, from entries by position. */
-export function selectedProjection(selection: Selection, entryAt: EntryAt): Projection {
+/** The text of these records; one whose entry is gone is left out. */
+export function readProjection(
+  records: { observations: readonly ObservationRecord[]; reflections: readonly ReflectionRecord[] },
+  entryAt: EntryAt,
+): Projection {
   return {
-    observations: readRecords<Observation>(orderedObservations(selection), "observations", entryAt),
-    reflections: readRecords<Reflection>(selectedReflections(selection), "reflections", entryAt),
+    observations: readRecords<Observation>(records.observations, "observations", entryAt),
+    reflections: readRecords<Reflection>(records.reflections, "reflections", entryAt),
   };
 }
 
