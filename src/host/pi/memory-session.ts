@@ -14,7 +14,7 @@ import { workerRuns } from "../../effects/workers/runs.ts";
 import { createEngine } from "../../machines/engine.ts";
 import type { LaneStates } from "../../machines/lanes/inputs.ts";
 import type { Unstamped } from "../../reducers/engine/events.ts";
-import { memoryMode, type SessionHost } from "../../reducers/engine/session-host.ts";
+import { memoryMode } from "../../reducers/engine/session-host.ts";
 import type { EntryLookup } from "../../reducers/entries/entry.ts";
 import { harmlessText } from "../../reducers/harmless-text.ts";
 import { planFold } from "../../reducers/ledger/compaction-plan.ts";
@@ -26,17 +26,16 @@ import { loadSettings, settingsWarning } from "../settings/settings.ts";
 import { announcements, workersAreIdle } from "./announcements.ts";
 import { branchChange, describeBranch, entriesAmong } from "./branch-sync.ts";
 import { foldRequest } from "./fold-request.ts";
-import { modelFor, modelName } from "./model-choice.ts";
+import { modelFor } from "./model-choice.ts";
 import { notices } from "./notices.ts";
 import { keepKeyframe, takeKeyframe } from "./recording/kept-keyframes.ts";
 import { createSessionRecorder } from "./recording/session-recorder.ts";
 import { createStepHistory } from "./recording/step-history.ts";
 import { createRunDemands } from "./run-demand.ts";
+import { contextWindowOf, hostOf } from "./session-facts.ts";
 import { isExtendedElsewhere } from "./session-tail.ts";
 import { createSessionUi } from "./session-ui.ts";
 import { footer } from "./ui/footer.ts";
-import { memoryView, type ViewMode } from "./ui/memory-view.ts";
-import { statusReport } from "./ui/status-report.ts";
 
 const WRITTEN_ELSEWHERE =
   "Memory: another program has written to this session's file; nothing is recorded here before the next prompt. Open the session again to go on with what was written there.";
@@ -181,7 +180,13 @@ export function openMemorySession(
       session.notify(`Memory Lanes stopped for this session: ${messageOf(error)}`, "warning");
     },
   });
-  const ui = createSessionUi({ ctx, engine, steps$, history: history.steps, session, demands }, show);
+  const ui = createSessionUi(
+    {
+      ...{ engine, steps$, history: history.steps, session, demands, problems },
+      copy: (text) => host.copyToClipboard(text),
+    },
+    show,
+  );
 
   piEvents$.next({
     type: "session.opened",
@@ -285,37 +290,10 @@ export function openMemorySession(
       };
     },
 
-    showStatus(command: ExtensionContext) {
-      sync();
-      const report = statusReport({
-        state: engine.state,
-        lanes: engine.snapshot.states,
-        lookup,
-        problems,
-        workerModel: modelName(session.workerModel()),
-      });
-      show(command, report);
-    },
-    async showView(args: string, command: ExtensionContext) {
-      sync();
-      const words = args.split(/\s+/).filter((word) => word !== "");
-      const unknown = words.find((word) => word !== "full" && word !== "copy");
-      if (unknown) {
-        show(
-          command,
-          `/om:view does not know "${unknown}". Use /om:view, /om:view full, and copy after either.`,
-        );
-        return;
-      }
-      const mode: ViewMode = words.includes("full") ? "full" : "visible";
-      const text = memoryView(engine.state.session, lookup, mode);
-      if (!words.includes("copy")) return show(command, text);
-      await host.copyToClipboard(harmlessText(text));
-      show(command, `Copied ${mode} memory to the clipboard.`);
-    },
-
     whenIdle: () => workersAreIdle(engine, steps$),
 
+    showStatus: ui.showStatus,
+    showView: ui.showView,
     showLanes: ui.showLanes,
     run: ui.run,
     inspect: ui.inspect,
@@ -334,21 +312,8 @@ export function openMemorySession(
   };
 }
 
-function hostOf({ sessionManager, mode }: ExtensionContext): SessionHost {
-  const isChild = sessionManager.getHeader()?.parentSession !== undefined;
-  return {
-    kept: sessionManager.getSessionFile() === undefined ? "inMemory" : isChild ? "child" : "file",
-    print: mode === "print" || mode === "json",
-  };
-}
-
 function isWorkerRunning({ observer, reflectDrop }: LaneStates): boolean {
   return [observer, reflectDrop].some((state) => state.startsWith("running"));
-}
-
-function contextWindowOf(ctx: ExtensionContext): { contextWindow?: number } {
-  const contextWindow = ctx.model?.contextWindow;
-  return contextWindow ? { contextWindow } : {};
 }
 
 /**

@@ -2,29 +2,36 @@ import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import type { Observable } from "rxjs";
 import type { LiveSession } from "../../effects/live-session.ts";
 import type { Engine, Step } from "../../machines/engine.ts";
+import { harmlessText } from "../../reducers/harmless-text.ts";
 import { messageOf } from "../../reducers/message-of.ts";
 import type { InspectServer } from "../inspector/server/inspect-server.ts";
+import type { SettingsProblem } from "../settings/settings.ts";
 import { modelName } from "./model-choice.ts";
 import { demandedLane, type RunDemands } from "./run-demand.ts";
 import { openLanesOverlay, type PiTui } from "./ui/lanes-overlay.ts";
 import { lanesLines } from "./ui/lanes-overlay-text.ts";
+import { memoryView, type ViewMode } from "./ui/memory-view.ts";
+import { statusReport } from "./ui/status-report.ts";
 
 interface SessionUiOptions {
-  ctx: ExtensionContext;
   engine: Engine;
   steps$: Observable<Step>;
   /** What the engine has done so far; live. */
   history: readonly Step[];
   session: LiveSession;
   demands: RunDemands;
+  /** What is wrong with the settings */
+  problems: readonly SettingsProblem[];
+  /** Puts a text into the user's clipboard. */
+  copy: (text: string) => Promise<void>;
 }
 
 /** Shows text where the mode has a place for it: a notice in TUI and RPC, a standard stream elsewhere. */
 export type Show = (ctx: ExtensionContext, text: string) => void;
 
-/** How a user of Pi looks at the lanes: `/om:lanes`, `/om:run` and `/om:inspect`. */
+/** How a user of Pi looks at memory and its lanes: the commands `/om:…`. */
 export function createSessionUi(options: SessionUiOptions, show: Show) {
-  const { engine, steps$, history, session, demands } = options;
+  const { engine, steps$, history, session, demands, problems, copy } = options;
   const { isOpen, lookup, sync } = session;
   const workerModel = () => modelName(session.workerModel());
   let serving: Promise<InspectServer> | undefined;
@@ -36,6 +43,33 @@ export function createSessionUi(options: SessionUiOptions, show: Show) {
   }
 
   return {
+    showStatus(command: ExtensionContext): void {
+      sync();
+      const { state, snapshot } = engine;
+      show(
+        command,
+        statusReport({ state, lanes: snapshot.states, lookup, problems, workerModel: workerModel() }),
+      );
+    },
+
+    async showView(args: string, command: ExtensionContext): Promise<void> {
+      sync();
+      const words = args.split(/\s+/).filter((word) => word !== "");
+      const unknown = words.find((word) => word !== "full" && word !== "copy");
+      if (unknown) {
+        show(
+          command,
+          `/om:view does not know "${unknown}". Use /om:view, /om:view full, and copy after either.`,
+        );
+        return;
+      }
+      const mode: ViewMode = words.includes("full") ? "full" : "visible";
+      const text = memoryView(engine.state.session, lookup, mode);
+      if (!words.includes("copy")) return show(command, text);
+      await copy(harmlessText(text));
+      show(command, `Copied ${mode} memory to the clipboard.`);
+    },
+
     /** Serves the lanes on this machine and tells the address; in the terminal, `open` opens it in a browser too. */
     async inspect(args: string, command: ExtensionContext): Promise<void> {
       if (!command.hasUI) {
