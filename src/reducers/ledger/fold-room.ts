@@ -108,26 +108,29 @@ function withinRoom<O extends { id: string; relevance: Relevance }, R>(
   maxTokens: number,
 ): Fitted<O, R> {
   const covered = new Set(reflections.flatMap(supportsOf));
-  const rankOf = ({ id, relevance }: O) => RANKS[relevance] + (covered.has(id) ? 0 : 1);
-  const sums = new Map<number, number>();
+  const ranks = observations.map(({ id, relevance }) => RANKS[relevance] + (covered.has(id) ? 0 : 1));
+  const rankAt = (at: number) => ranks[at] ?? RANKS.critical;
+  const sums = new Array<number>(RANKS.critical + 2).fill(0);
   let excess = HEAD_TOKENS - maxTokens;
   const add = (rank: number, record: O | R) => {
     const tokens = LINE_TOKENS + tokensOf(record);
-    sums.set(rank, (sums.get(rank) ?? 0) + tokens);
+    sums[rank] = (sums[rank] ?? 0) + tokens;
     excess += tokens;
   };
-  for (const record of observations) add(rankOf(record), record);
+  observations.forEach((record, at) => {
+    add(rankAt(at), record);
+  });
   for (const record of reflections) add(REFLECTION_RANK, record);
   if (excess <= 0) return { observations, reflections, leftOut: 0 };
   let last = 0;
-  for (; last <= RANKS.critical && excess >= (sums.get(last) ?? 0); last++) excess -= sums.get(last) ?? 0;
+  for (; last <= RANKS.critical && excess >= (sums[last] ?? 0); last++) excess -= sums[last] ?? 0;
   const stays = (rank: number, record: O | R) => {
     if (rank !== last || excess <= 0) return rank >= last;
     excess -= LINE_TOKENS + tokensOf(record);
     return false;
   };
   const kept = {
-    observations: observations.filter((record) => stays(rankOf(record), record)),
+    observations: observations.filter((record, at) => stays(rankAt(at), record)),
     reflections: reflections.filter((record) => stays(REFLECTION_RANK, record)),
   };
   const all = observations.length + reflections.length;
