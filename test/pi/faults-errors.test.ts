@@ -90,9 +90,10 @@ describe.concurrent("a model that fails with", { timeout: 90_000 }, () => {
         const halved = blocks(requests);
         expect(halved.length).toBeLessThan(failed.length);
         expect(halved).toEqual(failed.slice(0, halved.length));
-        expect((await observations(host)).at(-1)?.coversUpToId).toBe(halved.at(-1));
+        // What is left may be due, and read on at once.
+        expect((await observations(host))[0]?.coversUpToId).toBe(halved.at(-1));
 
-        // Then it goes on by itself, with whole chunks, from where it stood.
+        // It goes on by itself, with whole chunks, from where it stood.
         await pi.prompt("And in bay 5?");
         await waitFor(async () => (await observations(host)).length > 1, "the lane to go on by itself");
         const [first, next] = [halved.at(-1), blocks(requests + 1)[0]];
