@@ -140,6 +140,9 @@ export const DEFAULT_SETTINGS: Settings = SettingsSchema.parse({});
 /** Larger than any model's: a slip of the pen in a list of models. */
 const ABSURD_WINDOW = 10_000_000;
 
+/** What Pi takes a model to have that says nothing of its window. */
+export const WINDOW_WHEN_UNKNOWN = 128_000;
+
 /** A context window in tokens; undefined when it is not known, or cannot be true. */
 export function knownWindow(contextWindow: number | undefined): number | undefined {
   if (contextWindow === undefined || !(contextWindow > 0 && contextWindow <= ABSURD_WINDOW)) return undefined;

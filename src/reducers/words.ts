@@ -135,5 +135,5 @@ export function listed(words: readonly string[]): string {
 
 /** Text of one line, cut to a width */
 export function clipped(text: string, width: number): string {
-  return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
+  return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1)).toWellFormed()}…`;
 }

@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { givenMemoryId } from "../../reducers/ledger/memory-id.ts";
 import { type Recalled, recallFrom } from "../../reducers/ledger/recall.ts";
 import { type RecallPage, renderRecall } from "../../reducers/recall/recall-text.ts";
 import { clipped } from "../../reducers/words.ts";
@@ -28,10 +29,7 @@ export function recallCommand(io: Io, exit: (code: number) => void): Command {
 }
 
 async function recall(io: Io, file: string, id: string, options: RecallOptions): Promise<number> {
-  const wanted = id
-    .trim()
-    .replace(/^\[|\]$/g, "")
-    .toLowerCase();
+  const wanted = givenMemoryId(id);
   if (!/^[0-9a-f]{12}$/.test(wanted)) {
     throw new UsageError(
       `"${clipped(id, LONGEST_ECHO)}": a memory id is 12 hex digits, as at the start of a memory line`,

@@ -1,11 +1,8 @@
 import type { SessionBeforeCompactEvent } from "@earendil-works/pi-coding-agent";
 import type { EngineState } from "../../reducers/engine/engine-state.ts";
 import type { FoldRequest } from "../../reducers/ledger/compaction-plan.ts";
-import { foldRoom } from "../../reducers/ledger/fold-room.ts";
+import { CHARACTERS_PER_TOKEN, foldRoom } from "../../reducers/ledger/fold-room.ts";
 import { clocksOfSession } from "../../reducers/session.ts";
-
-/** As Pi estimates text */
-const CHARACTERS_PER_TOKEN = 4;
 
 /** What Pi asks of a fold: where to cut, how much room there is beside system prompt and tools, and the user's own words. */
 export function foldRequest(

@@ -3,7 +3,7 @@ import type {
   ExtensionContext,
   SessionBeforeCompactEvent,
 } from "@earendil-works/pi-coding-agent";
-import { filter, firstValueFrom, merge, Subject, timer } from "rxjs";
+import { firstValueFrom, from, merge, Subject, timer } from "rxjs";
 import packageJson from "../../../package.json" with { type: "json" };
 import { compactionRequests } from "../../effects/compaction.ts";
 import { watching } from "../../effects/effect.ts";
@@ -12,12 +12,12 @@ import { runLoop } from "../../effects/loop.ts";
 import { whenGone } from "../../effects/session-life.ts";
 import { workerRuns } from "../../effects/workers/runs.ts";
 import { createEngine } from "../../machines/engine.ts";
-import type { LaneStates } from "../../machines/lanes/inputs.ts";
 import type { Unstamped } from "../../reducers/engine/events.ts";
 import { memoryMode } from "../../reducers/engine/session-host.ts";
 import type { EntryLookup } from "../../reducers/entries/entry.ts";
 import { harmlessText } from "../../reducers/harmless-text.ts";
 import { planFold } from "../../reducers/ledger/compaction-plan.ts";
+import { givenMemoryId } from "../../reducers/ledger/memory-id.ts";
 import { recallFrom } from "../../reducers/ledger/recall.ts";
 import { messageOf } from "../../reducers/message-of.ts";
 import { type RecallOptions, renderRecall } from "../../reducers/recall/recall-text.ts";
@@ -273,14 +273,7 @@ export function openMemorySession(
 
     recall({ id, ...options }: { id: string } & RecallOptions) {
       sync();
-      const recalled = recallFrom(
-        engine.state.session,
-        lookup,
-        id
-          .trim()
-          .replace(/^\[|\]$/g, "")
-          .toLowerCase(),
-      );
+      const recalled = recallFrom(engine.state.session, lookup, givenMemoryId(id));
       const rendered = renderRecall(recalled, options);
       // Pi before 1.0 knows of a tool's failure only when it throws.
       if (!recalled.observation && !recalled.reflection) throw new Error(rendered.text);
@@ -304,16 +297,12 @@ export function openMemorySession(
      */
     async finishRuns(): Promise<void> {
       isEnding = true;
-      if (wasAborted || hasFailed || !isWorkerRunning(engine.snapshot.states)) return;
-      const ended$ = steps$.pipe(filter(({ snapshot }) => !isWorkerRunning(snapshot.states)));
-      await firstValueFrom(merge(ended$, timer(settings.printWaitMs)), { defaultValue: undefined });
+      if (wasAborted || hasFailed) return;
+      const idle$ = from(workersAreIdle(engine, steps$));
+      await firstValueFrom(merge(idle$, timer(settings.printWaitMs)));
     },
     close,
   };
-}
-
-function isWorkerRunning({ observer, reflectDrop }: LaneStates): boolean {
-  return [observer, reflectDrop].some((state) => state.startsWith("running"));
 }
 
 /**

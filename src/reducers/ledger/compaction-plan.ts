@@ -71,6 +71,8 @@ export interface FoldCut {
   /** Its id, or the proposed one when that is not on the branch. */
   firstKeptEntryId: string;
   selection: Selection & { readonly fullFold: boolean };
+  /** Tokens that its summary may have */
+  summaryTokens: number;
 }
 
 /** Where a fold would cut when `firstKeptEntryId` is proposed, and which records it would show if it had room for all. */
@@ -80,7 +82,8 @@ export function planCut(
   { firstKeptEntryId, room }: FoldRequest,
   settings: CompactionSettings,
 ): FoldCut {
-  const { summary, together } = room ?? foldRoom(settings, {});
+  const given = room ?? foldRoom(settings, {});
+  const { summary, together } = given;
   const proposed = positionOf(branch, firstKeptEntryId);
   const end = proposed === NOWHERE ? branch.length : proposed;
   const free = together - Math.min(summary, poolTarget(settings)) - tokensAfter(branch, end - 1);
@@ -89,6 +92,7 @@ export function planCut(
     cut,
     firstKeptEntryId: idAt(branch, cut) ?? firstKeptEntryId,
     selection: selectForCompaction(ledger, cut, settings, summary),
+    summaryTokens: summaryRoom(given, tokensAfter(branch, cut - 1)),
   };
 }
 
@@ -103,15 +107,14 @@ export function planFold(
   settings: CompactionSettings,
   entryAt: EntryAt,
 ): CompactionPlan | undefined {
-  const { selection, cut, firstKeptEntryId } = planCut(branch, ledger, request, settings);
-  const unobserved = unobservedBefore(branch, ledger, cut);
-  const maxTokens = summaryRoom(request.room ?? foldRoom(settings, {}), tokensAfter(branch, cut - 1));
+  const { selection, cut, firstKeptEntryId, summaryTokens } = planCut(branch, ledger, request, settings);
   if (isEmptySelection(selection)) return undefined;
+  const unobserved = unobservedBefore(branch, ledger, cut);
   const { redactSecrets = true } = settings;
   const clean = redactSecrets ? redacted : (text: string) => text;
   const instructions = clean(request.instructions ?? "");
-  const touched = settings.summaryFiles ? clean(touchedBlock(branch, cut, entryAt, maxTokens)) : "";
-  const room = maxTokens - estimateTextTokens(touched) - estimateTextTokens(instructions);
+  const touched = settings.summaryFiles ? clean(touchedBlock(branch, cut, entryAt, summaryTokens)) : "";
+  const room = summaryTokens - estimateTextTokens(touched) - estimateTextTokens(instructions);
   const records = fittedRecords(orderedObservations(selection), selectedReflections(selection), room);
   const shown = fitted(readProjection(records, entryAt), room);
   const evidence = evidenceSizes(branch, ledger, shown, entryAt);

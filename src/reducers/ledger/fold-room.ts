@@ -1,4 +1,4 @@
-import { knownWindow, poolTarget, type Settings } from "../settings.ts";
+import { knownWindow, poolTarget, type Settings, WINDOW_WHEN_UNKNOWN } from "../settings.ts";
 import type { ObservationRecord, ReflectionRecord } from "./ledger.ts";
 import type { Observation, Projection, Reflection, Relevance } from "./records.ts";
 
@@ -24,7 +24,6 @@ export type FoldRoomSettings = Pick<
   "summaryMaxTokens" | "observationsPoolMaxTokens" | "observationsPoolTargetTokens"
 >;
 
-const WINDOW_WHEN_UNKNOWN = 128_000;
 const SUMMARY_SHARE = 0.15;
 /** However little room there is, what is most important has some. */
 const LEAST_SUMMARY_SHARE = 0.05;
@@ -100,7 +99,8 @@ const REFLECTION_RANK = 6;
 const HEAD_TOKENS = 240;
 /** An id, a time and a relevance beside the content */
 const LINE_TOKENS = 24;
-const CHARACTERS_PER_TOKEN = 4;
+/** As Pi estimates text */
+export const CHARACTERS_PER_TOKEN = 4;
 
 /** Whole ranks leave, from the lowest, and of the last of them the oldest: in one walk, for there may be tens of thousands. */
 function withinRoom<O extends { id: string; relevance: Relevance }, R>(

@@ -10,6 +10,14 @@ export function memoryId(content: string): string {
   return bytesToHex(sha256(utf8ToBytes(content))).slice(0, ID_DIGITS);
 }
 
+/** A memory id as it may be given: it may still wear the brackets of its line. */
+export function givenMemoryId(text: string): string {
+  return text
+    .trim()
+    .replace(/^\[|\]$/g, "")
+    .toLowerCase();
+}
+
 /**
  * Content as one line of clean prose: every run of white space, line separators and control characters becomes one
  * space, lone surrogates become U+FFFD, what disguises text goes, and the ends are trimmed. Doing it twice changes nothing

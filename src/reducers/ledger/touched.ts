@@ -1,6 +1,7 @@
 import { type Branch, isSourceAt, kindAt } from "../branch.ts";
 import { estimateTextTokens } from "../entries/tokens.ts";
 import { createTraceReader, makesCommit, type ToolTrace } from "../entries/tool-traces.ts";
+import { clipped } from "../words.ts";
 import { oneLine } from "./memory-id.ts";
 import type { EntryAt } from "./record-text.ts";
 
@@ -135,8 +136,7 @@ const LONGEST_END = 400;
 
 /** On one line, which begins with a word of ours, so that nothing in it can pass for another line of a summary. */
 function clean(text: string, longest: number): string {
-  const line = oneLine(text.slice(0, longest * 2));
-  return line.length <= longest ? line : `${line.slice(0, longest - 1).toWellFormed()}…`;
+  return clipped(oneLine(text.slice(0, longest * 2)), longest);
 }
 
 interface Group {

@@ -1,5 +1,5 @@
 import { estimateTextTokens } from "../../../reducers/entries/tokens.ts";
-import { knownWindow } from "../../../reducers/settings.ts";
+import { knownWindow, WINDOW_WHEN_UNKNOWN } from "../../../reducers/settings.ts";
 import {
   type ModelAccess,
   replyTokens,
@@ -17,8 +17,6 @@ export interface RequestRoom {
   limits: WorkerLimits;
 }
 
-/** What Pi takes a model to have that says nothing of its window. */
-const WINDOW_WHEN_UNKNOWN = 128_000;
 /** Pi's providers keep so much of a declared window free, whatever it is: what is left of the rest is output. */
 const PROVIDER_MARGIN = 4096;
 /** With less a worker could not say one record; Pi's providers would ask for a single token sooner than for none. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { clipped } from "../../../reducers/words.ts";
 import type { ToolAnswer, WorkerTool } from "../model/request.ts";
 
 /** A tool that gathers what a worker records, record by record, and tells the model why it refuses one. */
@@ -138,11 +139,6 @@ function malformed(error: z.ZodError): { refusal: string; detail: string } {
     refusal: fields.length > 0 ? `malformed ${fields.join(", ")}` : "malformed record",
     detail: clipped(issues.join("; "), LONGEST_DETAIL),
   };
-}
-
-/** Text of at most `length` characters, marked where it was cut. */
-export function clipped(text: string, length: number): string {
-  return text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`;
 }
 
 /** The schema for the model, without the keywords that the grammars of local servers do not know. */

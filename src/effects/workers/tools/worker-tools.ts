@@ -2,9 +2,10 @@ import { z } from "zod";
 import { formatLocalMinute } from "../../../reducers/entries/sources.ts";
 import { estimateTextTokens } from "../../../reducers/entries/tokens.ts";
 import type { MemoryStatus } from "../../../reducers/ledger/ledger.ts";
-import { memoryId, oneLine } from "../../../reducers/ledger/memory-id.ts";
+import { givenMemoryId, memoryId, oneLine } from "../../../reducers/ledger/memory-id.ts";
 import { type Observation, type Reflection, RelevanceSchema } from "../../../reducers/ledger/records.ts";
-import { type Collector, clipped, createCollector, objectOf, parsedStructure } from "./collector.ts";
+import { clipped } from "../../../reducers/words.ts";
+import { type Collector, createCollector, objectOf, parsedStructure } from "./collector.ts";
 
 /** A memory line longer than this is no line: the model has copied instead of noted. In UTF-16 units. */
 const LONGEST_CONTENT = 2000;
@@ -78,7 +79,7 @@ export function collectObservations(
       const refusal = refusedIds(cited, (id) => sources.has(id), "sourceEntryIds");
       if (refusal) return refusal;
       const id = memoryId(line.content);
-      const supersedes = [...new Set(args.supersedes?.map(memoryIdOf))];
+      const supersedes = [...new Set(args.supersedes?.map(givenMemoryId))];
       const known = judgeReplacing(id, supersedes, "supersedes", accepted, memory);
       if (known) return known;
       noteReplaced(replaced, supersedes, id);
@@ -114,11 +115,11 @@ export function collectReflections(
     judge(args, accepted) {
       const line = checkedContent(args.content, clean);
       if ("refusal" in line) return line;
-      const cited = [...new Set(args.supportingObservationIds.map(memoryIdOf))];
+      const cited = [...new Set(args.supportingObservationIds.map(givenMemoryId))];
       const refusal = refusedIds(cited, isShown, "supportingObservationIds");
       if (refusal) return refusal;
       const id = memoryId(line.content);
-      const replaces = [...new Set(args.replaces?.map(memoryIdOf))];
+      const replaces = [...new Set(args.replaces?.map(givenMemoryId))];
       const known = judgeReplacing(id, replaces, "replaces", accepted, memory);
       if (known) return known;
       noteReplaced(replaced, replaces, id);
@@ -194,7 +195,7 @@ export function collectDrops(isShown: (observationId: string) => boolean): Colle
     idOf: (id) => id,
     split: splitIds,
     judge(given, accepted) {
-      const id = memoryIdOf(given);
+      const id = givenMemoryId(given);
       if (accepted.has(id)) return { duplicate: id };
       if (!isShown(id)) return { refusal: "not an active observation shown here", detail: clipped(id, 40) };
       return { record: id };
@@ -245,12 +246,4 @@ function sourceId(given: string, sources: ReadonlyMap<string, number>): string {
     .replace(/^\[|\]$/g, "")
     .replace(/^source entry id:/i, "")
     .trim();
-}
-
-/** A memory id, which may still wear its brackets. */
-function memoryIdOf(given: string): string {
-  return given
-    .trim()
-    .replace(/^\[|\]$/g, "")
-    .toLowerCase();
 }
