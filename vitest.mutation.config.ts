@@ -12,7 +12,7 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
 
 export default defineConfig({
   test: {
-    setupFiles: ["test/support/fewer-runs.ts"],
+    setupFiles: ["test/support/engine/fewer-runs.ts"],
     include: [...(TESTS[process.env.MUTATED_LAYER ?? "machines"] ?? [])],
     testTimeout: 30_000,
     // A ratio of times means nothing where every statement has a switch in it.

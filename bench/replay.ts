@@ -4,7 +4,7 @@ import { createWriteStream, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { largeRecording } from "../test/support/large-recording.ts";
+import { largeRecording } from "../test/support/recordings/large-recording.ts";
 
 /**
  * How fast `memory-lanes replay` goes through a long recording, built as users have it, and what memory it takes:

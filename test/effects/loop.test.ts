@@ -7,7 +7,7 @@ import { runLoop } from "../../src/effects/loop.ts";
 import { footer } from "../../src/host/pi/ui/footer.ts";
 import { createEngine, type Step } from "../../src/machines/engine.ts";
 import type { EngineEvent, Unstamped } from "../../src/reducers/engine/events.ts";
-import { fact, finished, opened } from "../support/builders.ts";
+import { fact, finished, opened } from "../support/sessions/builders.ts";
 
 const OPENED = opened([fact.user("e1", 20)], { observeAfterTokens: 10 });
 const TURN: Unstamped = { type: "turn.ended" };

@@ -14,9 +14,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createRecorder, type RecorderOptions } from "../../src/effects/recorder.ts";
 import type { RecordingLine } from "../../src/machines/recording/recording.ts";
 import { parseRecordingLine } from "../../src/machines/recording/recording-line.ts";
-import { HEADER, stamped } from "../support/builders.ts";
-import { runReplay } from "../support/run-replay.ts";
-import { type Schedule, schedule } from "../support/schedule.ts";
+import { type Schedule, schedule } from "../support/engine/schedule.ts";
+import { runReplay } from "../support/programs/run-replay.ts";
+import { HEADER, stamped } from "../support/sessions/builders.ts";
 
 const settings = { observeAfterTokens: 1000, reflectAfterTokens: 2000, compactAfterTokens: 5000 };
 

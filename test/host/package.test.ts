@@ -13,8 +13,8 @@ import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startPi } from "../../demo/pi/pi-process.ts";
-import { NEVER } from "../pi/harness.ts";
-import { startInspect } from "../support/run-inspect.ts";
+import { NEVER } from "../pi/support/harness.ts";
+import { startInspect } from "../support/programs/run-inspect.ts";
 
 const run = promisify(execFile);
 const ROOT = resolve(import.meta.dirname, "../..");

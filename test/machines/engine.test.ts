@@ -4,7 +4,7 @@ import { createActor } from "xstate";
 import { createEngine, stepsOf } from "../../src/machines/engine.ts";
 import { type LaneMessage, schedulerMachine } from "../../src/machines/scheduler.ts";
 import type { EngineEvent, Unstamped } from "../../src/reducers/engine/events.ts";
-import { fact, finished, opened as open, stamped } from "../support/builders.ts";
+import { fact, finished, opened as open, stamped } from "../support/sessions/builders.ts";
 
 const opened = stamped(open([fact.user("e1", 20)], { observeAfterTokens: 10 }));
 const turn = stamped({ type: "turn.ended" }, 2);

@@ -10,9 +10,9 @@ import {
 } from "../../demo/model/scripted-model.ts";
 import { memoryId } from "../../src/reducers/ledger/memory-id.ts";
 import { FOLDED } from "../../src/reducers/ledger/records.ts";
-import { agent, assistantMessage, expectNoErrors, status, warnings, writeSession } from "./faults-support.ts";
-import { lanesAtRest, NEVER, type PiHost, prose, withPi } from "./harness.ts";
-import { SMALL_WINDOW } from "./small-model.ts";
+import { SMALL_WINDOW } from "./extensions/small-model.ts";
+import { agent, assistantMessage, expectNoErrors, status, warnings, writeSession } from "./faults/outcome.ts";
+import { lanesAtRest, NEVER, type PiHost, prose, withPi } from "./support/harness.ts";
 
 /** Answers as a server does that has such a window: it refuses what is longer. */
 function served(window: number, answer: Handler): Handler {
@@ -160,7 +160,7 @@ describe("a worker in a small window", { timeout: 90_000 }, () => {
       ...{ observeAfterTokens: 3000, reflectAfterTokens: 9000, compactAfterTokens: 1_000_000 },
       model: { provider: "small", id: "small-model" },
     };
-    const moreExtensions = [join(import.meta.dirname, "small-model.ts")];
+    const moreExtensions = [join(import.meta.dirname, "extensions/small-model.ts")];
     const script = { agent: (_request: ChatRequest, nth: number) => ({ text: prose(4500, nth) }) };
     await withPi({ memory, moreExtensions, script }, async (host) => {
       for (let bay = 0; bay < 12; bay++) await host.pi.prompt(`What is in bay ${bay}?`);

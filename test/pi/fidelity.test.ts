@@ -5,8 +5,8 @@ import { type ChatRequest, freshToolResults, lastUserText } from "../../demo/mod
 import { customEntries, type SessionLine } from "../../demo/pi/session-file.ts";
 import { memoryId, parseSession } from "../../src/index.ts";
 import { messageOf, textOf } from "../../src/reducers/entries/entry.ts";
-import { fixtureText, V3_SESSIONS } from "../support/v3-sessions.ts";
-import { lanesAtRest, NEVER, openHost, type PiHost, prose, SMALL, withPi } from "./harness.ts";
+import { fixtureText, V3_SESSIONS } from "../support/sessions/v3-sessions.ts";
+import { lanesAtRest, NEVER, openHost, type PiHost, prose, SMALL, withPi } from "./support/harness.ts";
 
 /** Calls `recall` with every id of the prompt. */
 function recaller(request: ChatRequest) {

@@ -8,9 +8,9 @@ import {
   OBEYED_OR_HIDDEN,
   UNDISGUISED,
   UNDISGUISED_LINE,
-} from "../support/disguised-session.ts";
-import { EXTENSION, NEVER, withPi } from "./harness.ts";
-import { HAS_TMUX, openTerminal } from "./terminal.ts";
+} from "../support/sessions/disguised-session.ts";
+import { EXTENSION, NEVER, withPi } from "./support/harness.ts";
+import { HAS_TMUX, openTerminal } from "./support/terminal.ts";
 
 let dir: string;
 let session: string;

@@ -19,7 +19,7 @@ import {
   REFLECTIONS_RECORDED,
   type ReflectionsRecorded,
 } from "../../src/reducers/ledger/records.ts";
-import { lanesAtRest, openHost, type PiHost, prose, requestAt, SMALL } from "./harness.ts";
+import { lanesAtRest, openHost, type PiHost, prose, requestAt, SMALL } from "./support/harness.ts";
 
 const MAX_TURNS = 30;
 const RECALL_PROMPT = "Recall the exact words behind every line of your memory.";

@@ -5,8 +5,8 @@ import { afterAll, describe, expect, it } from "vitest";
 import { type ChatRequest, freshToolResults } from "../../demo/model/scripted-model.ts";
 import { parseRecordingLine } from "../../src/machines/recording/recording-line.ts";
 import { memoryId } from "../../src/reducers/ledger/memory-id.ts";
-import { runReplay } from "../support/run-replay.ts";
-import { lanesAtRest, SMALL, waitFor, withPi } from "./harness.ts";
+import { runReplay } from "../support/programs/run-replay.ts";
+import { lanesAtRest, SMALL, waitFor, withPi } from "./support/harness.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "memory-lanes-privacy-"));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));

@@ -12,9 +12,9 @@ import {
 import { customEntries } from "../../demo/pi/session-file.ts";
 import { memoryId } from "../../src/reducers/ledger/memory-id.ts";
 import { OBSERVATIONS_RECORDED, type ObservationsRecorded } from "../../src/reducers/ledger/records.ts";
-import { run } from "../support/run-cli.ts";
-import { secretOf } from "../support/secrets.ts";
-import { lanesAtRest, onlyObserver, prose, SMALL, withPi } from "./harness.ts";
+import { run } from "../support/programs/run-cli.ts";
+import { secretOf } from "../support/sessions/secrets.ts";
+import { lanesAtRest, onlyObserver, prose, SMALL, withPi } from "./support/harness.ts";
 
 const said = secretOf("GitHub classic token").text;
 const printed = secretOf("OpenSSH key").text;

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Handler, type ScriptedModel, startScriptedModel } from "../../demo/model/scripted-model.ts";
 import { defaultObserver } from "../../demo/model/scripted-workers.ts";
-import { EXTENSION, type MemorySettings, NEVER, prose, SMALL } from "./harness.ts";
-import { HAS_TMUX, openTerminal, type PiTerminal } from "./terminal.ts";
+import { EXTENSION, type MemorySettings, NEVER, prose, SMALL } from "./support/harness.ts";
+import { HAS_TMUX, openTerminal, type PiTerminal } from "./support/terminal.ts";
 
 if (!HAS_TMUX) console.warn("The terminal's tests are skipped: there is no tmux.");
 

@@ -10,8 +10,8 @@ import type { EntryLike } from "../../src/reducers/entries/entry.ts";
 import { OBSERVATIONS_RECORDED } from "../../src/reducers/ledger/records.ts";
 import { sessionOfEntries } from "../../src/reducers/memory.ts";
 import { clocksOfSession } from "../../src/reducers/session.ts";
-import { type FakePi, fakePi, ticks } from "../support/fake-pi.ts";
-import type { FakeRequest } from "../support/fake-request.ts";
+import { type FakePi, fakePi, ticks } from "../support/programs/fake-pi.ts";
+import type { FakeRequest } from "../support/programs/fake-request.ts";
 
 /** What is said, by whom, or what the session file gets otherwise. */
 const piece = fc.record({

@@ -6,11 +6,17 @@ import { createEngine, type Engine } from "../../src/machines/engine.ts";
 import type { RecordingLine } from "../../src/machines/recording/recording.ts";
 import { parseRecordingLine } from "../../src/machines/recording/recording-line.ts";
 import { replay } from "../../src/machines/recording/replay.ts";
-import { type Act, type ActedSession, actedSession, anyAct, SETTINGS } from "../support/engine-acts.ts";
-import { engineRules } from "../support/engine-rules.ts";
-import { trySequences } from "../support/failing-recording.ts";
-import { plainClocks } from "../support/plain-clocks.ts";
-import { referenceLanes } from "../support/reference-lanes.ts";
+import {
+  type Act,
+  type ActedSession,
+  actedSession,
+  anyAct,
+  SETTINGS,
+} from "../support/engine/engine-acts.ts";
+import { engineRules } from "../support/engine/engine-rules.ts";
+import { plainClocks } from "../support/engine/plain-clocks.ts";
+import { referenceLanes } from "../support/engine/reference-lanes.ts";
+import { trySequences } from "../support/recordings/failing-recording.ts";
 
 const OPEN: Act = { do: "open", isSame: true };
 

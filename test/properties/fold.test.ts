@@ -20,7 +20,7 @@ import { renderSummary } from "../../src/reducers/ledger/summary.ts";
 import { sessionOfEntries } from "../../src/reducers/memory.ts";
 import { clocksOfSession, emptySession, extendSession, sessionOf } from "../../src/reducers/session.ts";
 import type { Settings } from "../../src/reducers/settings.ts";
-import { randomBranch } from "../support/random-branch.ts";
+import { randomBranch } from "../support/sessions/random-branch.ts";
 
 const RUNS = { numRuns: 300 };
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { simulate } from "../support/long-session.ts";
+import { simulate } from "../support/sessions/long-session.ts";
 
 /** How late a healthy observer is, in turns of the agent. */
 const LATENCIES: Record<string, (random: () => number) => number> = {

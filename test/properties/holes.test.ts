@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { type CompactionPlan, planCompaction, readClocks } from "../../src/index.ts";
 import type { EntryLike } from "../../src/reducers/entries/entry.ts";
 import { fieldsOf } from "../../src/reducers/entries/entry.ts";
-import { asPi, proposedCut, sourcesInContext, sourcesOf } from "../support/pi-oracle.ts";
-import { randomConversation } from "../support/random-conversation.ts";
+import { asPi, proposedCut, sourcesInContext, sourcesOf } from "../support/sessions/pi-oracle.ts";
+import { randomConversation } from "../support/sessions/random-conversation.ts";
 
 const RUNS = { numRuns: 1000 };
 

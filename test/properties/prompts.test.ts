@@ -17,7 +17,7 @@ import { estimateTextTokens } from "../../src/reducers/entries/tokens.ts";
 import { sessionOfEntries } from "../../src/reducers/memory.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../src/reducers/settings.ts";
 import { modelAt } from "../effects/workers/model-access.ts";
-import { observationOf, observed, reflected, reflectionOf, user } from "../support/builders.ts";
+import { observationOf, observed, reflected, reflectionOf, user } from "../support/sessions/builders.ts";
 
 const TEXTS = [
   "User wants tabs in src/main.ts, never spaces; the formatter is configured so. ",

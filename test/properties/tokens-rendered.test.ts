@@ -5,8 +5,8 @@ import { memoryId, type Observation, renderSources, renderSummary } from "../../
 import { estimateTextTokens } from "../../src/reducers/entries/tokens.ts";
 import { oneLine } from "../../src/reducers/ledger/memory-id.ts";
 import { RELEVANCES } from "../../src/reducers/ledger/records.ts";
-import { observationOf, reflectionOf } from "../support/builders.ts";
-import { CODE, DATA, PROSE } from "../support/token-corpus.ts";
+import { observationOf, reflectionOf } from "../support/sessions/builders.ts";
+import { CODE, DATA, PROSE } from "../support/sessions/token-corpus.ts";
 
 const EMOJI = "Shipped it 🚀 and the tests pass ✅ but the build on Windows is red ❌ 😅\n".repeat(40);
 const CORPUS = { ...PROSE, ...CODE, ...DATA, emoji: EMOJI };

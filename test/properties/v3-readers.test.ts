@@ -8,7 +8,7 @@ import {
 import type { EntryLike } from "../../src/reducers/entries/entry.ts";
 import { memoryId } from "../../src/reducers/ledger/memory-id.ts";
 import { openMemory } from "../../src/reducers/memory.ts";
-import { v3Accepts } from "../support/v3-rules.ts";
+import { v3Accepts } from "../support/sessions/v3-rules.ts";
 
 /** Text of all of Unicode, of what ends lines, or of what looks like another memory line. */
 const text = fc.oneof(

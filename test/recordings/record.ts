@@ -2,7 +2,7 @@ import { copyFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { FAULTS } from "../../demo/model/chat-reply.ts";
 import { defaultObserver } from "../../demo/model/scripted-model.ts";
-import { type HostOptions, lanesAtRest, type PiHost, prose, SMALL, withPi } from "../pi/harness.ts";
+import { type HostOptions, lanesAtRest, type PiHost, prose, SMALL, withPi } from "../pi/support/harness.ts";
 
 /**
  * Makes the recordings in this folder anew, from a real Pi with a scripted model:

@@ -6,7 +6,7 @@ import { parseRecordingLine } from "../../src/machines/recording/recording-line.
 import type { ReplayStep } from "../../src/machines/recording/replay-step.ts";
 import { createRecordingSimulation } from "../../src/machines/what-if/simulated-recording.ts";
 import { createRunStatistics } from "../../src/machines/what-if/workload.ts";
-import { runReplay as run } from "../support/run-replay.ts";
+import { runReplay as run } from "../support/programs/run-replay.ts";
 
 /** Every recording that lies in this folder, whoever put it there: this is how a user's becomes a regression test. */
 const FILES = globSync("*.ndjson", { cwd: import.meta.dirname }).sort();

@@ -13,7 +13,7 @@ import {
   tokensThrough,
 } from "../../src/reducers/branch.ts";
 import type { EntryFact } from "../../src/reducers/entries/entry-fact.ts";
-import { fact } from "../support/builders.ts";
+import { fact } from "../support/sessions/builders.ts";
 
 const { user: say, other: note, edit } = fact;
 

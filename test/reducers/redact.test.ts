@@ -7,8 +7,16 @@ import { memoryId } from "../../src/reducers/ledger/memory-id.ts";
 import { recall } from "../../src/reducers/memory.ts";
 import { renderRecall } from "../../src/reducers/recall/recall-text.ts";
 import { redacted, redactedEntry } from "../../src/reducers/redact.ts";
-import { assistant, call, observationOf, observed, text, toolResult, user } from "../support/builders.ts";
-import { anySecret, SECRET_FORMS, secretOf } from "../support/secrets.ts";
+import {
+  assistant,
+  call,
+  observationOf,
+  observed,
+  text,
+  toolResult,
+  user,
+} from "../support/sessions/builders.ts";
+import { anySecret, SECRET_FORMS, secretOf } from "../support/sessions/secrets.ts";
 
 /** What a well-kept scanner finds in a text. */
 async function scanned(content: string): Promise<string[]> {

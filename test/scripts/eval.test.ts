@@ -24,10 +24,10 @@ import { type Cut, scriptOf } from "../../scripts/eval/play.ts";
 import { readQuestions } from "../../scripts/eval/questions.ts";
 import { PASSIVE_VARIABLE } from "../../src/host/settings/settings.ts";
 import { parseSession, projectVisible } from "../../src/index.ts";
-import { prose } from "../pi/harness.ts";
-import { assistant, text, user } from "../support/builders.ts";
-import { plainSession, SESSION_HEADER } from "../support/plain-session.ts";
-import { ROOT } from "../support/run-cli.ts";
+import { prose } from "../pi/support/harness.ts";
+import { ROOT } from "../support/programs/run-cli.ts";
+import { assistant, text, user } from "../support/sessions/builders.ts";
+import { plainSession, SESSION_HEADER } from "../support/sessions/plain-session.ts";
 
 /** Each turn tells of one bay: at once when it opens, and only at the end of a long message who works there. */
 const TURNS = 12;

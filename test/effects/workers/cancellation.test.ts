@@ -9,7 +9,7 @@ import { workerRuns } from "../../../src/effects/workers/runs.ts";
 import { createEngine } from "../../../src/machines/engine.ts";
 import type { EngineEvent, Unstamped } from "../../../src/reducers/engine/events.ts";
 import { DEFAULT_SETTINGS } from "../../../src/reducers/settings.ts";
-import { fact, opened, user } from "../../support/builders.ts";
+import { fact, opened, user } from "../../support/sessions/builders.ts";
 
 /** A session whose observer's request hangs; nothing ends it but `abortRun`, since `closed$` stays silent. */
 function hanging() {

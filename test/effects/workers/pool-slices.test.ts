@@ -12,7 +12,7 @@ import { reflectorPrompt } from "../../../src/effects/workers/prompts/reflector-
 import { estimateTextTokens } from "../../../src/reducers/entries/tokens.ts";
 import type { CoverageTier } from "../../../src/reducers/ledger/pool.ts";
 import { renderObservation } from "../../../src/reducers/ledger/summary.ts";
-import { observationOf } from "../../support/builders.ts";
+import { observationOf } from "../../support/sessions/builders.ts";
 import { accessTo, limitsOf, modelAt } from "./model-access.ts";
 
 describe("slices", () => {

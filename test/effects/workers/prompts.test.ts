@@ -15,7 +15,7 @@ import {
 } from "../../../src/effects/workers/tools/worker-tools.ts";
 import { renderSources } from "../../../src/reducers/entries/sources.ts";
 import { renderObservation } from "../../../src/reducers/ledger/summary.ts";
-import { observationOf, reflectionOf, user } from "../../support/builders.ts";
+import { observationOf, reflectionOf, user } from "../../support/sessions/builders.ts";
 
 const SYSTEM_PROMPTS = { OBSERVER_SYSTEM_PROMPT, REFLECTOR_SYSTEM_PROMPT, DROPPER_SYSTEM_PROMPT };
 

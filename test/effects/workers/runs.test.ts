@@ -6,9 +6,9 @@ import { parseRecordingLine } from "../../../src/machines/recording/recording-li
 import { createReplay } from "../../../src/machines/recording/replay.ts";
 import { estimateTextTokens } from "../../../src/reducers/entries/tokens.ts";
 import { memoryId } from "../../../src/reducers/ledger/memory-id.ts";
-import { observationOf, observed } from "../../support/builders.ts";
-import { type FakePi, fakePi, ticks } from "../../support/fake-pi.ts";
-import type { FakeRequest } from "../../support/fake-request.ts";
+import { type FakePi, fakePi, ticks } from "../../support/programs/fake-pi.ts";
+import type { FakeRequest } from "../../support/programs/fake-request.ts";
+import { observationOf, observed } from "../../support/sessions/builders.ts";
 
 const SETTINGS = {
   observeAfterTokens: 400,

@@ -20,7 +20,7 @@ import { REFLECTOR_SYSTEM_PROMPT } from "../../../src/effects/workers/prompts/re
 import { type ReflectorInput, runReflector } from "../../../src/effects/workers/reflector.ts";
 import { estimateTextTokens } from "../../../src/reducers/entries/tokens.ts";
 import { memoryId } from "../../../src/reducers/ledger/memory-id.ts";
-import { observationOf, reflectionOf } from "../../support/builders.ts";
+import { observationOf, reflectionOf } from "../../support/sessions/builders.ts";
 import { accessTo, limitsOf } from "./model-access.ts";
 
 let model: ScriptedModel;

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ReplayOutputSchema } from "../../../src/host/cli/replay/replay-json.ts";
 import { TuneLineSchema } from "../../../src/host/cli/tune-command.ts";
+import { BIN, linesOf, type Result, ROOT, run, start } from "../../support/programs/run-cli.ts";
 import {
   DISGUISED,
   DISGUISED_ID,
@@ -12,9 +13,8 @@ import {
   OBEYED_OR_HIDDEN,
   OSC_52,
   UNDISGUISED_LINE,
-} from "../../support/disguised-session.ts";
-import { plainSession, SESSION_HEADER } from "../../support/plain-session.ts";
-import { BIN, linesOf, type Result, ROOT, run, start } from "../../support/run-cli.ts";
+} from "../../support/sessions/disguised-session.ts";
+import { plainSession, SESSION_HEADER } from "../../support/sessions/plain-session.ts";
 
 const RECORDING = join(ROOT, "test/recordings/main-job.ndjson");
 

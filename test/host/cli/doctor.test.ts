@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FindingSchema } from "../../../src/host/cli/doctor/finding.ts";
-import { user } from "../../support/builders.ts";
-import { plainSession, SESSION_HEADER } from "../../support/plain-session.ts";
-import { linesOf, ROOT, start } from "../../support/run-cli.ts";
-import { secretOf } from "../../support/secrets.ts";
+import { linesOf, ROOT, start } from "../../support/programs/run-cli.ts";
+import { user } from "../../support/sessions/builders.ts";
+import { plainSession, SESSION_HEADER } from "../../support/sessions/plain-session.ts";
+import { secretOf } from "../../support/sessions/secrets.ts";
 
 let dir: string;
 beforeAll(() => {

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { EventDetail, EventPage, Overview } from "../../../src/host/inspector/history/viewer-data.ts";
-import { plainSession, SESSION_HEADER } from "../../support/plain-session.ts";
-import { linesOf, type Result, ROOT, run } from "../../support/run-cli.ts";
-import { type Inspected, startInspect } from "../../support/run-inspect.ts";
+import { linesOf, type Result, ROOT, run } from "../../support/programs/run-cli.ts";
+import { type Inspected, startInspect } from "../../support/programs/run-inspect.ts";
+import { plainSession, SESSION_HEADER } from "../../support/sessions/plain-session.ts";
 
 const RECORDING = join(ROOT, "test/recordings/main-job.ndjson");
 const ALL = "events?count=500";

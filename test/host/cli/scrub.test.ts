@@ -6,10 +6,17 @@ import { afterAll, describe, expect, it } from "vitest";
 import { scrubSession } from "../../../src/host/cli/input/session-secrets.ts";
 import { scrubbedLine } from "../../../src/reducers/entries/scrub.ts";
 import { redacted } from "../../../src/reducers/redact.ts";
-import { compaction, folded, observationOf, observed, toolResult, user } from "../../support/builders.ts";
-import { SESSION_HEADER } from "../../support/plain-session.ts";
-import { run } from "../../support/run-cli.ts";
-import { anySecret, secretOf } from "../../support/secrets.ts";
+import { run } from "../../support/programs/run-cli.ts";
+import {
+  compaction,
+  folded,
+  observationOf,
+  observed,
+  toolResult,
+  user,
+} from "../../support/sessions/builders.ts";
+import { SESSION_HEADER } from "../../support/sessions/plain-session.ts";
+import { anySecret, secretOf } from "../../support/sessions/secrets.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "memory-lanes-scrub-"));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));

@@ -10,8 +10,8 @@ import { createEngine } from "../../../src/machines/engine.ts";
 import { parseRecordingLine } from "../../../src/machines/recording/recording-line.ts";
 import { createReplay } from "../../../src/machines/recording/replay.ts";
 import { LANES } from "../../../src/reducers/engine/lane-names.ts";
-import { readRecording, writeLargeRecording } from "../../support/recording-file.ts";
-import { ROOT } from "../../support/run-cli.ts";
+import { ROOT } from "../../support/programs/run-cli.ts";
+import { readRecording, writeLargeRecording } from "../../support/recordings/recording-file.ts";
 
 const SMALL = { observeAfterTokens: 2000, reflectAfterTokens: 5000, compactAfterTokens: 9000 };
 

@@ -21,9 +21,9 @@ import { RECORDING_VERSION } from "../../../src/machines/recording/recording.ts"
 import { parseRecordingLine } from "../../../src/machines/recording/recording-line.ts";
 import { createReplay } from "../../../src/machines/recording/replay.ts";
 import { type EngineEvent, EVENT_VERSION } from "../../../src/reducers/engine/events.ts";
-import { waitFor } from "../../pi/harness.ts";
-import { ROOT } from "../../support/run-cli.ts";
-import { type Schedule, schedule } from "../../support/schedule.ts";
+import { waitFor } from "../../pi/support/harness.ts";
+import { type Schedule, schedule } from "../../support/engine/schedule.ts";
+import { ROOT } from "../../support/programs/run-cli.ts";
 
 const RECORDED = readFileSync(join(ROOT, "test/recordings/main-job.ndjson"), "utf8");
 const SETTINGS = { observeAfterTokens: 2000, reflectAfterTokens: 5000, compactAfterTokens: 9000 };

@@ -1,7 +1,7 @@
 import { createWebSocketReceiver, type StatelyInspectionEvent } from "@statelyai/inspect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { LANES } from "../../../src/reducers/engine/lane-names.ts";
-import { lanesAtRest, openHost, type PiHost, prose, SMALL, waitFor } from "../../pi/harness.ts";
+import { lanesAtRest, openHost, type PiHost, prose, SMALL, waitFor } from "../../pi/support/harness.ts";
 
 const SECRET = "The ferry in bay 4 must never leave before 4:30.";
 

@@ -7,9 +7,13 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { type InspectServer, startInspectServer } from "../../../src/host/inspector/server/inspect-server.ts";
 import type { ViewerFiles } from "../../../src/host/inspector/server/viewer-files.ts";
-import { disguisedSession, OBEYED_OR_HIDDEN, UNDISGUISED_LINE } from "../../support/disguised-session.ts";
-import { readRecording, writeLargeRecording } from "../../support/recording-file.ts";
-import { startInspect } from "../../support/run-inspect.ts";
+import { startInspect } from "../../support/programs/run-inspect.ts";
+import { readRecording, writeLargeRecording } from "../../support/recordings/recording-file.ts";
+import {
+  disguisedSession,
+  OBEYED_OR_HIDDEN,
+  UNDISGUISED_LINE,
+} from "../../support/sessions/disguised-session.ts";
 
 const SECRET = "the viewer's page";
 const viewer: ViewerFiles = {

@@ -2,7 +2,7 @@ import { existsSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { loadViewer } from "../../../src/host/inspector/server/viewer-files.ts";
-import { ROOT } from "../../support/run-cli.ts";
+import { ROOT } from "../../support/programs/run-cli.ts";
 
 const BUILT = join(ROOT, "dist/viewer/viewer.js");
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { announcements, announcementsOf, workersAreIdle } from "../../../src/host/pi/announcements.ts";
 import type { Step } from "../../../src/machines/engine.ts";
-import { fact, MEMORY } from "../../support/builders.ts";
-import { schedule } from "../../support/schedule.ts";
+import { schedule } from "../../support/engine/schedule.ts";
+import { fact, MEMORY } from "../../support/sessions/builders.ts";
 
 const settings = { observeAfterTokens: 1000, reflectAfterTokens: 1e6, compactAfterTokens: 3000 };
 const told = (steps: readonly Step[]) => steps.flatMap(announcementsOf);

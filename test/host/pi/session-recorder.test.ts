@@ -13,8 +13,8 @@ import { createEngine } from "../../../src/machines/engine.ts";
 import { parseRecordingLine } from "../../../src/machines/recording/recording-line.ts";
 import type { Unstamped } from "../../../src/reducers/engine/events.ts";
 import type { EntryLike } from "../../../src/reducers/entries/entry.ts";
-import { opened, stamped, user } from "../../support/builders.ts";
-import { runReplay } from "../../support/run-replay.ts";
+import { runReplay } from "../../support/programs/run-replay.ts";
+import { opened, stamped, user } from "../../support/sessions/builders.ts";
 
 /** A session manager as far as the recorder and the sync need one. */
 function session() {

@@ -4,7 +4,15 @@ import { createEngine } from "../../../src/machines/engine.ts";
 import { describeEntry } from "../../../src/reducers/entries/describe-entry.ts";
 import type { EntryLike, EntryLookup } from "../../../src/reducers/entries/entry.ts";
 import { renderSummary } from "../../../src/reducers/ledger/summary.ts";
-import { compaction, folded, observation, observed, opened, stamped, user } from "../../support/builders.ts";
+import {
+  compaction,
+  folded,
+  observation,
+  observed,
+  opened,
+  stamped,
+  user,
+} from "../../support/sessions/builders.ts";
 
 const A = "aaaaaaaaaaaa";
 

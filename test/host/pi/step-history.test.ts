@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { createStepHistory } from "../../../src/host/pi/recording/step-history.ts";
 import type { Step } from "../../../src/machines/engine.ts";
 import { evolve } from "../../../src/reducers/engine/engine-state.ts";
-import { fact } from "../../support/builders.ts";
-import { schedule } from "../../support/schedule.ts";
+import { schedule } from "../../support/engine/schedule.ts";
+import { fact } from "../../support/sessions/builders.ts";
 
 const branch = (length: number) => Array.from({ length }, (_, index) => fact.user(`e${index + 1}`, 10));
 

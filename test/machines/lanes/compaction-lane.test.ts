@@ -1,6 +1,5 @@
 import { describe, it } from "vitest";
 import type { Settings } from "../../../src/reducers/settings.ts";
-import { fact, MEMORY } from "../../support/builders.ts";
 import {
   agentIsBusy,
   agentStarts,
@@ -23,7 +22,8 @@ import {
   times,
   turn,
   warns,
-} from "../../support/given.ts";
+} from "../../support/engine/given.ts";
+import { fact, MEMORY } from "../../support/sessions/builders.ts";
 
 const settings = { observeAfterTokens: 1_000_000, reflectAfterTokens: 1_000_000, compactAfterTokens: 1000 };
 /** The same with an observer that has something to read at 1,000 tokens. */

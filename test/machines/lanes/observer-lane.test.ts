@@ -1,5 +1,4 @@
 import { describe, it } from "vitest";
-import { fact, finished } from "../../support/builders.ts";
 import {
   aborts,
   agentStarts,
@@ -16,7 +15,8 @@ import {
   turn,
   wait,
   warns,
-} from "../../support/given.ts";
+} from "../../support/engine/given.ts";
+import { fact, finished } from "../../support/sessions/builders.ts";
 
 const settings = { observeAfterTokens: 1000, reflectAfterTokens: 1_000_000, compactAfterTokens: 1_000_000 };
 const HOUR = 3_600_000;

@@ -9,7 +9,7 @@ import { reflectDropLane } from "../../../src/machines/lanes/reflect-drop-lane.t
 import type { WorkContext } from "../../../src/machines/lanes/work-lane.ts";
 import { schedulerMachine } from "../../../src/machines/scheduler.ts";
 import { AGENT_BUSY, OUTCOMES } from "../../../src/reducers/engine/events.ts";
-import { chartedIn, replayWay, type Walk, walk } from "../../support/machine-paths.ts";
+import { chartedIn, replayWay, type Walk, walk } from "../../support/engine/machine-paths.ts";
 import { once } from "../../support/once.ts";
 
 interface LaneEvent {

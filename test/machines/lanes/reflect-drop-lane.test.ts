@@ -13,7 +13,7 @@ import {
   turn,
   wait,
   warns,
-} from "../../support/given.ts";
+} from "../../support/engine/given.ts";
 
 const settings = {
   observeAfterTokens: 1000,

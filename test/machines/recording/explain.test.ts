@@ -5,9 +5,9 @@ import { createEngine } from "../../../src/machines/engine.ts";
 import { explainLane, whyLane } from "../../../src/machines/recording/explain.ts";
 import { LANES, type LaneName } from "../../../src/reducers/engine/lane-names.ts";
 import type { Settings } from "../../../src/reducers/settings.ts";
-import { fact, finished, MEMORY } from "../../support/builders.ts";
-import { type Act, actedSession, anyAct } from "../../support/engine-acts.ts";
-import { type Schedule, schedule } from "../../support/schedule.ts";
+import { type Act, actedSession, anyAct } from "../../support/engine/engine-acts.ts";
+import { type Schedule, schedule } from "../../support/engine/schedule.ts";
+import { fact, finished, MEMORY } from "../../support/sessions/builders.ts";
 
 const settings = { observeAfterTokens: 1000, reflectAfterTokens: 2000, compactAfterTokens: 5000 };
 

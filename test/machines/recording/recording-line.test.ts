@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { parseRecordingLine } from "../../../src/machines/recording/recording-line.ts";
 import { EngineEventSchema, type Unstamped } from "../../../src/reducers/engine/events.ts";
 import { ENTRY_KINDS } from "../../../src/reducers/entries/entry-fact.ts";
-import { stamped } from "../../support/builders.ts";
-import { largeRecording } from "../../support/large-recording.ts";
+import { largeRecording } from "../../support/recordings/large-recording.ts";
+import { stamped } from "../../support/sessions/builders.ts";
 
 const at = fc
   .integer({ min: Date.parse("1970-01-01T00:00:00Z"), max: Date.parse("9999-12-31T23:59:59.999Z") })

@@ -8,8 +8,8 @@ import {
   RecordingLineSchema,
 } from "../../../src/machines/recording/recording.ts";
 import { memoryId } from "../../../src/reducers/ledger/memory-id.ts";
-import { AT, fact, HEADER, stamped } from "../../support/builders.ts";
-import { schedule } from "../../support/schedule.ts";
+import { schedule } from "../../support/engine/schedule.ts";
+import { AT, fact, HEADER, stamped } from "../../support/sessions/builders.ts";
 
 const failed = (kind: string, message: string): RecordingLine =>
   stamped({ type: "compaction.failed", failure: { kind, message } });

@@ -3,9 +3,9 @@ import type { Step } from "../../../src/machines/engine.ts";
 import { decisionOf, type RecordingLine } from "../../../src/machines/recording/recording.ts";
 import { createReplay, type ReplayReport } from "../../../src/machines/recording/replay.ts";
 import type { EngineEventOf } from "../../../src/reducers/engine/events.ts";
-import { HEADER } from "../../support/builders.ts";
-import { runReplay } from "../../support/run-replay.ts";
-import { type Schedule, schedule } from "../../support/schedule.ts";
+import { type Schedule, schedule } from "../../support/engine/schedule.ts";
+import { runReplay } from "../../support/programs/run-replay.ts";
+import { HEADER } from "../../support/sessions/builders.ts";
 
 const settings = { observeAfterTokens: 1000, reflectAfterTokens: 2000, compactAfterTokens: 5000 };
 

@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { createEngine } from "../../../src/machines/engine.ts";
 import { decisionOf, encodeLine, type RecordingLine } from "../../../src/machines/recording/recording.ts";
 import { parseRecordingLine } from "../../../src/machines/recording/recording-line.ts";
-import { AT, finished, HEADER, stamped } from "../../support/builders.ts";
-import { actedSession, anyAct } from "../../support/engine-acts.ts";
+import { actedSession, anyAct } from "../../support/engine/engine-acts.ts";
+import { AT, finished, HEADER, stamped } from "../../support/sessions/builders.ts";
 
 const OLD_NAMES: Readonly<Record<string, string>> = {
   emptyUpToId: "emptyThroughId",

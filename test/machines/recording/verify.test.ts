@@ -6,7 +6,7 @@ import { createVerifier } from "../../../src/machines/recording/verify.ts";
 const ABORT = { type: "abortRun" as const, runId: "observer-1" };
 const MOVE = { lane: "observer" as const, from: "idle", to: "due" };
 
-import { stamped } from "../../support/builders.ts";
+import { stamped } from "../../support/sessions/builders.ts";
 
 const NOTHING = { transitions: [], commands: [] };
 

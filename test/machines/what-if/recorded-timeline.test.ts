@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { Step } from "../../../src/machines/engine.ts";
 import { createRecordedTimeline } from "../../../src/machines/what-if/simulated-recording.ts";
 import type { Request } from "../../../src/machines/what-if/simulation.ts";
-import { fact, finished, MEMORY } from "../../support/builders.ts";
-import { type Schedule, schedule } from "../../support/schedule.ts";
+import { type Schedule, schedule } from "../../support/engine/schedule.ts";
+import { fact, finished, MEMORY } from "../../support/sessions/builders.ts";
 
 const settings = {
   observeAfterTokens: 1000,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { timelineOf } from "../../../src/machines/what-if/session-timeline.ts";
 import { DEFAULT_SETTINGS } from "../../../src/reducers/settings.ts";
-import { dropped, replaced, superseded } from "../../support/builders.ts";
-import { type PlainSession, plainSession } from "../../support/plain-session.ts";
+import { dropped, replaced, superseded } from "../../support/sessions/builders.ts";
+import { type PlainSession, plainSession } from "../../support/sessions/plain-session.ts";
 
 /** What happened, in words: an entry's kind, or the event without its first word. */
 function told({ entries }: PlainSession, ledgerIsResult = false): string[] {

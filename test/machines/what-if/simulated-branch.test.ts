@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createBranchChanges } from "../../../src/machines/what-if/simulated-branch.ts";
 import type { EntryFact } from "../../../src/reducers/entries/entry-fact.ts";
-import { fact } from "../../support/builders.ts";
+import { fact } from "../../support/sessions/builders.ts";
 
 const facts = (...ids: string[]): EntryFact[] => ids.map((id) => fact.user(id, 1));
 const ids = (branch: readonly EntryFact[]) => branch.map(({ id }) => id).join(" ");

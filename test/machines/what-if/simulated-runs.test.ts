@@ -4,8 +4,8 @@ import { DEFAULT_MODEL, type RunModel, type Workload } from "../../../src/machin
 import type { Worker } from "../../../src/reducers/engine/lane-names.ts";
 import type { EntryFact, LedgerFact } from "../../../src/reducers/entries/entry-fact.ts";
 import { isMemoryId } from "../../../src/reducers/ledger/records.ts";
-import { fact } from "../../support/builders.ts";
-import { type Schedule, schedule } from "../../support/schedule.ts";
+import { type Schedule, schedule } from "../../support/engine/schedule.ts";
+import { fact } from "../../support/sessions/builders.ts";
 
 const settings = { passive: true, observationsPoolTargetTokens: 100, observerChunkMaxTokens: 2000 };
 

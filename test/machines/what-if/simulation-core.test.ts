@@ -10,8 +10,8 @@ import { DEFAULT_MODEL } from "../../../src/machines/what-if/workload.ts";
 import type { Unstamped } from "../../../src/reducers/engine/events.ts";
 import type { EntryFact } from "../../../src/reducers/entries/entry-fact.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../../src/reducers/settings.ts";
-import { fact, finished, MEMORY, opened, stamped } from "../../support/builders.ts";
-import { schedule } from "../../support/schedule.ts";
+import { schedule } from "../../support/engine/schedule.ts";
+import { fact, finished, MEMORY, opened, stamped } from "../../support/sessions/builders.ts";
 
 const settings: Settings = {
   ...DEFAULT_SETTINGS,

@@ -12,10 +12,10 @@ import { createRunStatistics, DEFAULT_MODEL, type Workload } from "../../../src/
 import type { Worker } from "../../../src/reducers/engine/lane-names.ts";
 import { clocksOfSession } from "../../../src/reducers/session.ts";
 import type { Settings } from "../../../src/reducers/settings.ts";
-import { HEADER, MEMORY, stamped } from "../../support/builders.ts";
-import { type PlainSession, plainSession } from "../../support/plain-session.ts";
-import { runReplay } from "../../support/run-replay.ts";
-import { schedule } from "../../support/schedule.ts";
+import { schedule } from "../../support/engine/schedule.ts";
+import { runReplay } from "../../support/programs/run-replay.ts";
+import { HEADER, MEMORY, stamped } from "../../support/sessions/builders.ts";
+import { type PlainSession, plainSession } from "../../support/sessions/plain-session.ts";
 
 /** Prompts of a thousand tokens each, half a minute apart. */
 function talk(prompts: number, session: PlainSession = plainSession()): PlainSession {

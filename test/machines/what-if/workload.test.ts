@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { createRunStatistics, DEFAULT_MODEL } from "../../../src/machines/what-if/workload.ts";
 import type { EngineEventOf, Usage } from "../../../src/reducers/engine/events.ts";
-import { fact, finished } from "../../support/builders.ts";
-import { type Schedule, schedule } from "../../support/schedule.ts";
+import { type Schedule, schedule } from "../../support/engine/schedule.ts";
+import { fact, finished } from "../../support/sessions/builders.ts";
 
 const settings = {
   observeAfterTokens: 1000,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { addUsage, initialState, totalSpend } from "../../../src/reducers/engine/engine-state.ts";
 import { AGENT_BUSY, type Unstamped, type Usage } from "../../../src/reducers/engine/events.ts";
-import { finished } from "../../support/builders.ts";
-import { schedule } from "../../support/schedule.ts";
+import { schedule } from "../../support/engine/schedule.ts";
+import { finished } from "../../support/sessions/builders.ts";
 
 const settings = { observeAfterTokens: 1000, reflectAfterTokens: 2000, compactAfterTokens: 5000 };
 const usage: Usage = { input: 1, output: 2, cacheRead: 3, cacheWrite: 4, cost: 5 };

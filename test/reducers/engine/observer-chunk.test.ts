@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { type EngineState, evolve } from "../../../src/reducers/engine/engine-state.ts";
 import type { Unstamped } from "../../../src/reducers/engine/events.ts";
 import { observerChunk } from "../../../src/reducers/engine/observer-chunk.ts";
-import { fact, finished, stamped } from "../../support/builders.ts";
-import { type Schedule, schedule } from "../../support/schedule.ts";
+import { type Schedule, schedule } from "../../support/engine/schedule.ts";
+import { fact, finished, stamped } from "../../support/sessions/builders.ts";
 
 /** Four entries of 100 tokens, of which the first is observed. */
 function session(): Schedule {

@@ -8,7 +8,7 @@ import {
   whyPassive,
 } from "../../../src/reducers/engine/session-host.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../../src/reducers/settings.ts";
-import { schedule } from "../../support/schedule.ts";
+import { schedule } from "../../support/engine/schedule.ts";
 
 type Subagents = Settings["subagents"];
 const hosted = (subagents: Subagents, kept: "file" | "child" | "inMemory", more: Partial<Settings> = {}) => ({

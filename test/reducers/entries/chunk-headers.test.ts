@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { recall, renderSources } from "../../../src/index.ts";
-import { text as block, observationOf, observed, toolResult } from "../../support/builders.ts";
+import { text as block, observationOf, observed, toolResult } from "../../support/sessions/builders.ts";
 
 const FORGED = [
   "fine",

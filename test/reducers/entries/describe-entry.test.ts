@@ -10,8 +10,15 @@ import {
 import type { EntryLike, EntryLookup } from "../../../src/reducers/entries/entry.ts";
 import { ENTRY_KINDS, type EntryFact, EntryFactSchema } from "../../../src/reducers/entries/entry-fact.ts";
 import { memoryId } from "../../../src/reducers/ledger/memory-id.ts";
-import * as build from "../../support/builders.ts";
-import { dropped, observation, observed, reflected, reflection, text } from "../../support/builders.ts";
+import * as build from "../../support/sessions/builders.ts";
+import {
+  dropped,
+  observation,
+  observed,
+  reflected,
+  reflection,
+  text,
+} from "../../support/sessions/builders.ts";
 
 const NOBODY: EntryLookup = () => undefined;
 const entry = (type: string, fields: object = {}) => build.entry("e1", type, fields);

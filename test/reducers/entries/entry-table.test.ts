@@ -15,9 +15,9 @@ import type { EntryLike } from "../../../src/reducers/entries/entry.ts";
 import { readSessionFile } from "../../../src/reducers/entries/session-file.ts";
 import type { RecalledSource } from "../../../src/reducers/ledger/recall.ts";
 import { sessionOfEntries } from "../../../src/reducers/memory.ts";
-import { observationOf, observed } from "../../support/builders.ts";
-import { ENTRY_CASES } from "../../support/entry-cases.ts";
 import { once } from "../../support/once.ts";
+import { observationOf, observed } from "../../support/sessions/builders.ts";
+import { ENTRY_CASES } from "../../support/sessions/entry-cases.ts";
 
 /** One row of the table in docs/how-it-works.md. */
 interface Row {

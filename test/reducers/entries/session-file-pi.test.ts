@@ -13,7 +13,7 @@ import { kindAt, tokensAt } from "../../../src/reducers/branch.ts";
 import type { EntryLike } from "../../../src/reducers/entries/entry.ts";
 import { readSessionFile } from "../../../src/reducers/entries/session-file.ts";
 import { sessionOfEntries } from "../../../src/reducers/memory.ts";
-import { sourcesOf } from "../../support/pi-oracle.ts";
+import { sourcesOf } from "../../support/sessions/pi-oracle.ts";
 
 /** Lines of a session file: entries in any order of parents, blank and broken lines, repeated ids, a second header. */
 const randomFile = fc

@@ -19,7 +19,7 @@ import {
   toolResult,
   user,
   WHEN,
-} from "../../support/builders.ts";
+} from "../../support/sessions/builders.ts";
 
 const NOBODY: EntryLookup = () => undefined;
 /** What the entry says, without the line that says who and when. */

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { describe, expect, it } from "vitest";
 import { estimateMessageTokens, estimateTextTokens } from "../../../src/reducers/entries/tokens.ts";
-import { CODE, DATA, PROSE } from "../../support/token-corpus.ts";
+import { CODE, DATA, PROSE } from "../../support/sessions/token-corpus.ts";
 
 type Message = Parameters<typeof estimateTokens>[0];
 

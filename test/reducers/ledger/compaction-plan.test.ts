@@ -4,7 +4,7 @@ import type { EntryKind } from "../../../src/reducers/entries/entry-fact.ts";
 import { planCut, unobservedTail } from "../../../src/reducers/ledger/compaction-plan.ts";
 import type { FoldRoom } from "../../../src/reducers/ledger/fold-room.ts";
 import { sessionOf } from "../../../src/reducers/session.ts";
-import { fact } from "../../support/builders.ts";
+import { fact } from "../../support/sessions/builders.ts";
 
 /** A branch of entries of 100 tokens each; `observed` names the last one that observations cover. */
 function session(kinds: EntryKind[], { observed, cut }: { observed?: number; cut?: number } = {}) {

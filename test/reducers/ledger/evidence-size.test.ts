@@ -10,7 +10,7 @@ import {
   text,
   toolResult,
   user,
-} from "../../support/builders.ts";
+} from "../../support/sessions/builders.ts";
 
 const [A, B, C, R] = ["aaaaaaaaaaaa", "bbbbbbbbbbbb", "cccccccccccc", "999999999999"] as const;
 

@@ -5,7 +5,7 @@ import { fitted, foldRoom, summaryRoom } from "../../../src/reducers/ledger/fold
 import { RELEVANCES } from "../../../src/reducers/ledger/records.ts";
 import { renderSummary } from "../../../src/reducers/ledger/summary.ts";
 import { DEFAULT_SETTINGS } from "../../../src/reducers/settings.ts";
-import { observationOf, reflectionOf } from "../../support/builders.ts";
+import { observationOf, reflectionOf } from "../../support/sessions/builders.ts";
 
 describe("the room for a fold", () => {
   const room = (limits: Parameters<typeof foldRoom>[1], settings = {}) =>

@@ -10,7 +10,7 @@ import {
   sessionOf,
 } from "../../../src/reducers/session.ts";
 import { DEFAULT_SETTINGS } from "../../../src/reducers/settings.ts";
-import { fact } from "../../support/builders.ts";
+import { fact } from "../../support/sessions/builders.ts";
 
 const { observed, reflected, dropped, superseded, replaced, compaction: compacted, user: say } = fact;
 const TALK = ["e0", "e1", "e2", "e3"].map((id) => say(id));

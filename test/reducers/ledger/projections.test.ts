@@ -11,7 +11,7 @@ import {
   visibleMemory,
 } from "../../../src/reducers/ledger/projections.ts";
 import { sessionOf } from "../../../src/reducers/session.ts";
-import { fact, observation, reflection } from "../../support/builders.ts";
+import { fact, observation, reflection } from "../../support/sessions/builders.ts";
 
 const { observed, reflected, dropped, compaction } = fact;
 const TALK = ["e0", "e1", "e2", "e3", "e4"].map((id) => fact.user(id));

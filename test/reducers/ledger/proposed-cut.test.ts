@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { EntryKind } from "../../../src/reducers/entries/entry-fact.ts";
 import { proposedCut } from "../../../src/reducers/ledger/proposed-cut.ts";
 import { sessionOf } from "../../../src/reducers/session.ts";
-import { fact } from "../../support/builders.ts";
+import { fact } from "../../support/sessions/builders.ts";
 
 /** Where Pi would cut a branch of entries of 100 tokens each, after a compaction that kept from `kept` on. */
 function cut(kinds: EntryKind[], keepTokens: number, kept?: string): string | undefined {

@@ -7,7 +7,14 @@ import {
   recordReader,
 } from "../../../src/reducers/ledger/record-text.ts";
 import type { Observation } from "../../../src/reducers/ledger/records.ts";
-import { compaction, custom, fact, folded, observation, reflection } from "../../support/builders.ts";
+import {
+  compaction,
+  custom,
+  fact,
+  folded,
+  observation,
+  reflection,
+} from "../../support/sessions/builders.ts";
 
 const [a, b, c] = ["aaaaaaaaaaa1", "aaaaaaaaaaa2", "aaaaaaaaaaa3"].map((id) => observation(id, ["e1"]));
 const reflected = reflection("bbbbbbbbbbbb", ["aaaaaaaaaaa1"], "Tests come first.");

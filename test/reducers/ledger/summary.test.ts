@@ -5,7 +5,7 @@ import {
   renderReflection,
   renderSummary,
 } from "../../../src/reducers/ledger/summary.ts";
-import { observation, reflection } from "../../support/builders.ts";
+import { observation, reflection } from "../../support/sessions/builders.ts";
 
 const reflected = reflection("bbbbbbbbbbbb", ["aaaaaaaaaaaa"], "Tests come first here.");
 const observations = [

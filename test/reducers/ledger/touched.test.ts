@@ -4,7 +4,7 @@ import type { EntryLike } from "../../../src/reducers/entries/entry.ts";
 import { estimateTextTokens } from "../../../src/reducers/entries/tokens.ts";
 import { touchedBlock } from "../../../src/reducers/ledger/touched.ts";
 import { sessionOfEntries } from "../../../src/reducers/memory.ts";
-import { assistant, call, edit, entry, text, toolResult } from "../../support/builders.ts";
+import { assistant, call, edit, entry, text, toolResult } from "../../support/sessions/builders.ts";
 
 const HEADING = "## Files and commands (from the tool calls themselves, newest first)";
 

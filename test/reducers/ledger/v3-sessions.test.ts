@@ -14,7 +14,7 @@ import {
 } from "../../../src/index.ts";
 import type { EntryLike } from "../../../src/reducers/entries/entry.ts";
 import { isObservation } from "../../../src/reducers/ledger/records.ts";
-import { fixtureText, V3_SESSIONS } from "../../support/v3-sessions.ts";
+import { fixtureText, V3_SESSIONS } from "../../support/sessions/v3-sessions.ts";
 
 describe.each(Object.entries(V3_SESSIONS))("a session of the V3 extension with %s", (_name, expected) => {
   const { file, leaf } = expected;

@@ -20,7 +20,7 @@ import {
   toolResult,
   user,
   WHEN,
-} from "../../support/builders.ts";
+} from "../../support/sessions/builders.ts";
 
 const [A, B, C, R] = ["aaaaaaaaaaaa", "bbbbbbbbbbbb", "cccccccccccc", "999999999999"] as const;
 const line = (id: string) => `[${id}] ${WHEN} [high] content of ${id}`;

@@ -13,7 +13,7 @@ import { thinkingFor } from "../../../../src/effects/workers/model/thinking.ts";
 import { initialState } from "../../../../src/reducers/engine/engine-state.ts";
 import { sessionOfEntries } from "../../../../src/reducers/memory.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../../../src/reducers/settings.ts";
-import { user } from "../../../support/builders.ts";
+import { user } from "../../../support/sessions/builders.ts";
 import { accessTo } from "../model-access.ts";
 
 let model: ScriptedModel;

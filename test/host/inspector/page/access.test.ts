@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ROOT } from "../../../support/run-cli.ts";
-import { type Inspected, startInspect } from "../../../support/run-inspect.ts";
+import { ROOT } from "../../../support/programs/run-cli.ts";
+import { type Inspected, startInspect } from "../../../support/programs/run-inspect.ts";
 import { HAS_CHROMIUM, openChromium, openPage, settled } from "./browser.ts";
 
 const RECORDING = join(ROOT, "test/recordings/main-job.ndjson");

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ROOT } from "../../../support/run-cli.ts";
-import { type Inspected, startInspect } from "../../../support/run-inspect.ts";
+import { ROOT } from "../../../support/programs/run-cli.ts";
+import { type Inspected, startInspect } from "../../../support/programs/run-inspect.ts";
 import { HAS_CHROMIUM, openChromium, openPage, settled } from "./browser.ts";
 
 const LINES = readFileSync(join(ROOT, "test/recordings/main-job.ndjson"), "utf8").trimEnd().split("\n");

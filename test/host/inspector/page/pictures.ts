@@ -12,7 +12,7 @@ import { createIo } from "../../../../src/host/cli/io.ts";
 import { openFileSource } from "../../../../src/host/inspector/event-sources/file-source.ts";
 import { startInspectServer } from "../../../../src/host/inspector/server/inspect-server.ts";
 import { loadViewer } from "../../../../src/host/inspector/server/viewer-files.ts";
-import { openTerminal } from "../../../pi/terminal.ts";
+import { openTerminal } from "../../../pi/support/terminal.ts";
 import { openChromium, openPage } from "./browser.ts";
 import { terminalHtml } from "./terminal-html.ts";
 

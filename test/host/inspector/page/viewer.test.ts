@@ -5,8 +5,8 @@ import {
   startInspectServer,
 } from "../../../../src/host/inspector/server/inspect-server.ts";
 import { loadViewer } from "../../../../src/host/inspector/server/viewer-files.ts";
-import { lanesAtRest, openHost, prose, SMALL } from "../../../pi/harness.ts";
-import { readRecording, writeLargeRecording } from "../../../support/recording-file.ts";
+import { lanesAtRest, openHost, prose, SMALL } from "../../../pi/support/harness.ts";
+import { readRecording, writeLargeRecording } from "../../../support/recordings/recording-file.ts";
 import { HAS_CHROMIUM, openChromium, openPage, settled } from "./browser.ts";
 
 const LIVE_TURNS = 20;
