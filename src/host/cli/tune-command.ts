@@ -61,7 +61,7 @@ export function tuneCommand(io: Io, exit: (code: number) => void): Command {
     .description(
       "Compare thresholds on your own sessions: what each would cost, and what it would leave unobserved",
     )
-    .argument("<file...>", "recordings or Pi sessions")
+    .argument("[file...]", "recordings or Pi sessions (default: the latest session of this folder)")
     .option("--observe <list>", `observeAfterTokens to try (default: ${OBSERVE.join(",")})`, tokenList)
     .option("--reflect <list>", `reflectAfterTokens to try (default: ${REFLECT.join(",")})`, tokenList)
     .option("--compact <list>", `compactAfterTokens to try (default: ${COMPACT.join(",")})`, tokenList)
@@ -93,7 +93,8 @@ async function tune(io: Io, files: readonly string[], options: TuneOptions): Pro
   if (files.filter((file) => file === "-").length > 1)
     throw new UsageError("-: standard input can be named once");
   const sources: ReplaySource[] = [];
-  for (const file of files) sources.push(await openSource(file, { twice: true }));
+  for (const file of files.length > 0 ? files : [undefined])
+    sources.push(await openSource(io, file, { twice: true }));
   if (chosen !== undefined) {
     io.line(settingsText(chosen, { ...patch, ...grid[chosen - 1] }, options.json));
     return EXIT.ok;

@@ -57,6 +57,10 @@ export interface Simulation {
   take(item: TimelineItem): ReplayStep[];
   /** Lets what is still under way come to its end. */
   finish(): ReplayStep[];
+  /** Whether a request of the simulated schedule waits for the result of this name. */
+  awaits(resultOf: string): boolean;
+  /** Has a lane asked to run, as a user does it, without an item that says so; gives the steps. */
+  demand(lane: "observer" | "reflectDrop", at: number): ReplayStep[];
   readonly counts: AnswerCounts;
 }
 
@@ -221,6 +225,13 @@ export function createSimulation(options: SimulationOptions): Simulation {
   return {
     counts,
     open,
+    awaits: (resultOf) => adopted.has(resultOf),
+    demand(lane, at) {
+      advance(at);
+      now = Math.max(now, at);
+      dispatch({ type: "run.demanded", lane });
+      return flush();
+    },
     take(item) {
       const at = Date.parse(item.event.at);
       advance(at);

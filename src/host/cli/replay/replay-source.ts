@@ -11,6 +11,7 @@ import { redactedLookup } from "../../../reducers/redact.ts";
 import type { SessionState } from "../../../reducers/session.ts";
 import { countOf, grouped, listed } from "../../../reducers/words.ts";
 import { type Input, type LineBatch, openInput } from "../input/input.ts";
+import { givenFile } from "../input/session-files.ts";
 import { type Io, UsageError } from "../io.ts";
 
 /** How reading went. */
@@ -91,9 +92,18 @@ interface SourceOptions {
   twice?: boolean;
 }
 
-/** Finds out what a file is. Throws `UsageError` for anything but a Pi session or a recording. */
-export async function openSource(file: string, options: SourceOptions = {}): Promise<ReplaySource> {
+/**
+ * Finds out what a file is: the one that a command's argument means (`givenFile`), which is told on stderr when it was not named
+ * by its path. Throws `UsageError` for anything but a Pi session or a recording.
+ */
+export async function openSource(
+  io: Io,
+  argument: string | undefined,
+  options: SourceOptions = {},
+): Promise<ReplaySource> {
   const { leaf, twice = false } = options;
+  const { file, chosen } = givenFile(argument);
+  if (chosen !== undefined) io.complain(chosen);
   const input = openInput(file, twice);
   const first = await firstOf(input.batches());
   if (!first) throw new UsageError(`${input.file}: it is empty`);
@@ -103,8 +113,12 @@ export async function openSource(file: string, options: SourceOptions = {}): Pro
 }
 
 /** Reads a file that must be a Pi session. */
-async function openSession(file: string, leaf: string | undefined): Promise<SessionSource> {
-  const source = await openSource(file, { leaf });
+async function openSession(
+  io: Io,
+  argument: string | undefined,
+  leaf: string | undefined,
+): Promise<SessionSource> {
+  const source = await openSource(io, argument, { leaf });
   if (source.kind === "session") return source;
   throw new UsageError(
     `${source.file}: it is a recording, which holds no text; name the Pi session's own file`,
@@ -117,10 +131,10 @@ async function openSession(file: string, leaf: string | undefined): Promise<Sess
  */
 export async function loadBranch(
   io: Io,
-  file: string,
+  argument: string | undefined,
   leaf: string | undefined,
 ): Promise<{ session: SessionState; lookup: EntryLookup; breakOff: BreakOff | undefined }> {
-  const { file: name, session, reading } = await openSession(file, leaf);
+  const { file: name, session, reading } = await openSession(io, argument, leaf);
   complainOfLines(io, name, reading);
   const { session: folded, lookup } = sessionOfEntries(session.entries);
   return { session: folded, lookup: redactedLookup(lookup), breakOff: session.breakOff };
