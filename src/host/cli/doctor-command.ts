@@ -1,11 +1,10 @@
-import { homedir } from "node:os";
-import { join } from "node:path";
 import { Command } from "commander";
 import { countOf } from "../../reducers/words.ts";
-import { loadSettings, type SettingsProblem } from "../settings/settings.ts";
+import type { SettingsProblem } from "../settings/settings.ts";
 import { checkExtension, isProjectTrusted } from "./doctor/extension-check.ts";
 import { type Finding, findingsOf, type Surroundings } from "./doctor/finding.ts";
 import { checkModel } from "./doctor/model-check.ts";
+import { ownSettings, surroundings } from "./doctor/own-settings.ts";
 import { checkPi, findPi } from "./doctor/pi-check.ts";
 import { checkSessions } from "./doctor/session-check.ts";
 import { EXIT, type Io } from "./io.ts";
@@ -36,18 +35,10 @@ async function examine(io: Io, { json = false }: { json?: boolean }): Promise<nu
   return errors > 0 ? EXIT.difference : EXIT.ok;
 }
 
-/** Pi's agent directory and the working directory, as Pi would see them here. */
-function surroundings(): Surroundings {
-  const home = homedir();
-  const agentDir = process.env.PI_CODING_AGENT_DIR ?? join(home, ".pi", "agent");
-  return { home, agentDir: agentDir.replace(/^~(?=$|[\\/])/, home), cwd: process.cwd(), env: process.env };
-}
-
 async function allFindings(around: Surroundings): Promise<Finding[]> {
-  const { agentDir, cwd, env } = around;
   const pi = findPi(around);
   const projectTrusted = isProjectTrusted(around);
-  const { settings, problems } = loadSettings({ agentDir, cwd, configDirName: ".pi", projectTrusted, env });
+  const { settings, problems } = ownSettings(around);
   return [
     ...checkPi(around, pi),
     ...checkExtension(around, projectTrusted),
