@@ -46,7 +46,7 @@ function pasted(out: string): Record<string, unknown> {
 
 describe("what tune advises", () => {
   it("is one sentence against yours, its price in it, and the settings that differ", () => {
-    const { out, flat } = tune({ observeAfterTokens: 5000 }, ["--price", "1,5"]);
+    const { out, flat } = tune({ observeAfterTokens: 5000 }, ["--price", "1,5", "--compact", "81000"]);
     expect(flat).toMatch(
       /Yours: \$\d\.\d+; this: \$\d\.\d+, \d+ % less, .* instead of .* tokens unobserved .* at worst[.,]/,
     );
