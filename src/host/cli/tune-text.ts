@@ -73,7 +73,7 @@ export function adviceWords({ rows, advice, price }: Comparison): string {
     return `${kept}: the cheapest, ${row}, costs ${cost(cheapest)}, ${percent} less, but ${spans(cheapest, yours)}.`;
   }
   const most = saving > 0 ? `at most ${percent}` : "nothing";
-  return `${kept}: other rows save ${most}, less than the ${LEAST_SAVING * 100} % that the model may be wrong by.`;
+  return `${kept}: other rows save ${most}, less than the ${LEAST_SAVING * 100} % that make a change worth it.`;
 }
 
 /** The price of a saving: what stays longer, is cut, or happens more often. */

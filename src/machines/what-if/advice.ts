@@ -1,6 +1,6 @@
 import { costOf, type TuneRow } from "./tune.ts";
 
-/** Less than this share saved is within what the model can be wrong by. */
+/** Less than this share saved is not worth a change on modelled figures. */
 export const LEAST_SAVING = 0.1;
 /** The longest unobserved and unreflected spans may grow by this factor for a lower cost. */
 export const LARGEST_GROWTH = 2;
