@@ -29,7 +29,7 @@ export function tableOf(io: Io, comparison: Comparison): string {
   const head = [
     ...["row", "observe/\nreflect/\ncompact", "runs\nof\neach", "un-\nobserved\nat worst"],
     ...["un-\nreflected\nat worst", "cut un-\nobserved", "com-\npac-\ntions"],
-    ...(price ? ["model\ntokens", "cost"] : ["model\ntokens"]),
+    ...(price ? ["model\ntokens", "cost"] : ["tokens,\nout × 5"]),
     "",
   ];
   const table = new Table({
@@ -50,7 +50,7 @@ export function tableOf(io: Io, comparison: Comparison): string {
       WORKERS.map((worker) => runs[worker]).join("/"),
       ...[row.longestUnobserved, row.longestUnreflected, row.cutUnobserved].map(tokens),
       String(row.compactions),
-      tokens(usage.input + usage.output),
+      tokens(price ? usage.input + usage.output : costOf(row)),
       ...(price ? [money(usage.cost)] : []),
       row.yours ? "yours" : row === advice.advised ? "this" : "",
     ];
