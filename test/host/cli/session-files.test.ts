@@ -67,7 +67,7 @@ describe("memory-lanes alone", () => {
   it("lists the sessions of this folder, the latest first", () => {
     const { out, code } = cli();
     expect(code).toBe(0);
-    expect(out).toMatch(/01a2bbbb-2222[^]*01a2aaaa-1111/);
+    expect(out).toMatch(/01a2bbbb-2222.*01a2aaaa-1111/s);
     expect(out).not.toContain("01a3cccc");
     expect(out.split("\n").every((line) => line.length <= 120)).toBe(true);
   });
