@@ -4,6 +4,7 @@ import { DEFAULT_MODEL } from "../../src/machines/what-if/workload.ts";
 import type { EntryLike } from "../../src/reducers/entries/entry.ts";
 import { DEFAULT_SETTINGS } from "../../src/reducers/settings.ts";
 import { grouped } from "../../src/reducers/words.ts";
+import { markdownTable } from "./markdown-table.ts";
 
 /** USD per million tokens */
 const LEVELS = [
@@ -43,7 +44,7 @@ export function costTables(): string {
     );
     return [rowOf(`**${grouped(size)} tokens**, memory (${perToken} in per token)`, lanes), ...pi];
   });
-  return table([head, head.map(() => "---"), ...rows]);
+  return markdownTable(head, rows);
 }
 
 function rowOf(name: string, spend: Spend): string[] {
@@ -124,8 +125,4 @@ function entryOf({ role, tokens }: Part, index: number): EntryLike {
 
 function sum(parts: readonly Part[], of: (part: Part) => number): number {
   return parts.reduce((total, part) => total + of(part), 0);
-}
-
-function table(rows: readonly (readonly string[])[]): string {
-  return rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }

@@ -128,11 +128,6 @@ export function dateOf(at: number): string {
   return new Date(at).toLocaleDateString("en-CA");
 }
 
-/** Local date and time, `YYYY-MM-DD HH:MM`, of milliseconds since the epoch */
-export function dateTime(at: number): string {
-  return `${dateOf(at)} ${timeOfDay(at).slice(0, 5)}`;
-}
-
 /** `a, b and c` */
 export function listed(words: readonly string[]): string {
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;

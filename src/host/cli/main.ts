@@ -8,7 +8,7 @@ import { recallCommand } from "./recall-command.ts";
 import { replayCommand } from "./replay/replay-command.ts";
 import { scrubCommand } from "./scrub-command.ts";
 import { sessionsCommand } from "./sessions-command.ts";
-import { tuneCommand } from "./tune-command.ts";
+import { tuneCommand } from "./tune/tune-command.ts";
 import { viewCommand } from "./view-command.ts";
 
 /** Every subcommand, in the order of the help: a function that gives commander's description of it. */

@@ -9,10 +9,7 @@ export const SESSION_ARGUMENT = [
   "a Pi session: its file, the beginning of its id, or - for standard input (default: the latest session of this folder)",
 ] as const;
 
-export const FILE_ARGUMENT = [
-  "[file]",
-  "a recording, or a Pi session: its file, the beginning of its id, or - for standard input (default: the latest session of this folder)",
-] as const;
+export const FILE_ARGUMENT = ["[file]", `a recording, or ${SESSION_ARGUMENT[1]}`] as const;
 
 /** For commands that take nothing but sessions */
 export const SESSION_LEAF_OPTION = [

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { Command } from "commander";
 import { SessionFileError } from "../../reducers/entries/session-file.ts";
 import { messageOf } from "../../reducers/message-of.ts";
-import { givenFile } from "./input/session-files.ts";
+import { fileFor } from "./input/session-files.ts";
 import { scrubSession, secretsWords } from "./input/session-secrets.ts";
 import { EXIT, type Io, UsageError } from "./io.ts";
 import { SESSION_ARGUMENT } from "./options.ts";
@@ -25,8 +25,7 @@ export function scrubCommand(io: Io, exit: (code: number) => void): Command {
 }
 
 function scrub(io: Io, argument: string | undefined, { output, json = false }: ScrubOptions): number {
-  const { file, chosen } = givenFile(argument);
-  if (chosen !== undefined) io.complain(chosen);
+  const file = fileFor(io, argument);
   const copy = output ?? `${file.replace(/\.jsonl$/, "")}.scrubbed.jsonl`;
   const { bytes, secrets } = scrubbed(read(file), file);
   try {

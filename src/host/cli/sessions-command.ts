@@ -1,13 +1,14 @@
 import { resolve } from "node:path";
-import Table from "cli-table3";
 import { Command } from "commander";
 import { z } from "zod";
-import { clipped, compact, countOf, dateTime } from "../../reducers/words.ts";
-import { type SessionHealth, sessionHealth } from "./doctor/session-health.ts";
-import { headerOf, type SessionFileName, sessionFiles, sessionsHere } from "./input/session-files.ts";
+import { formatLocalMinute } from "../../reducers/entries/sources.ts";
+import { clipped, compact, countOf } from "../../reducers/words.ts";
+import { readSession, type SessionHealth, sessionHealth } from "./doctor/session-health.ts";
+import { type PiSession, sessionFiles, sessionsHere, withHeader } from "./input/session-files.ts";
 import { ownSettings, type Surroundings, sessionsDir, surroundings } from "./input/surroundings.ts";
 import { EXIT, type Io } from "./io.ts";
 import { ordinalOf } from "./options.ts";
+import { plainTable } from "./plain-table.ts";
 
 interface SessionsOptions {
   all?: boolean;
@@ -42,9 +43,7 @@ export function sessionsCommand(io: Io, exit: (code: number) => void): Command {
     .action((options: SessionsOptions) => exit(list(io, options)));
 }
 
-interface Listed extends SessionFileName {
-  id: string;
-  cwd: string;
+interface Listed extends PiSession {
   health: SessionHealth;
 }
 
@@ -52,18 +51,21 @@ function list(io: Io, { all = false, last, json = false }: SessionsOptions): num
   const around = surroundings();
   const { settings } = ownSettings(around);
   const found = all ? sessionFiles(around) : [...sessionsHere(around)];
-  const sessions = found.slice(0, last).map((named) => ({
-    ...named,
-    ...headerOf(named.file),
-    health: sessionHealth(named.file, settings),
-  }));
+  const sessions = found
+    .slice(0, last)
+    .map(
+      (named): Listed => ({ ...withHeader(named), health: sessionHealth(readSession(named.file), settings) }),
+    );
   if (json) {
-    for (const { id, file, cwd, at, health } of sessions)
-      io.json({ type: "session", id, file, cwd, at: new Date(at).toISOString(), ...health });
+    for (const session of sessions) io.json(sessionLine(session));
     return EXIT.ok;
   }
   for (const line of listWords(io, around, sessions, found.length, all)) io.line(line);
   return EXIT.ok;
+}
+
+function sessionLine({ id, file, cwd, at, health }: Listed): z.infer<typeof SessionLineSchema> {
+  return { type: "session", id, file, cwd, at: new Date(at).toISOString(), ...health };
 }
 
 function listWords(
@@ -98,43 +100,16 @@ const NARROWEST_PROBLEM = 16;
 
 function tableOf(io: Io, sessions: readonly Listed[]): string {
   const room = Math.max(NARROWEST_PROBLEM, (io.columns ?? 120) - TABLE_WITHOUT_PROBLEM);
-  const table = new Table({
+  return plainTable({
     head: ["last written", "id", "entries", "observations", "reflections", "problem"],
-    style: { head: [], border: [], compact: true },
-    colAligns: ["left", "left", "right", "right", "right", "left"],
-    chars: PLAIN,
-  });
-  for (const { at, id, health } of sessions) {
-    const { entries, observations, reflections, problems } = health;
-    const problem = problems[0] ? clipped(problems[0].message, room) : "";
-    table.push([
-      dateTime(at),
+    rows: sessions.map(({ at, id, health: { entries, observations, reflections, problems } }) => [
+      formatLocalMinute(at),
       id.slice(0, SHOWN_ID),
-      compact(entries),
-      compact(observations),
-      compact(reflections),
-      problem,
-    ]);
-  }
-  return table.toString().replace(/ +$/gm, "");
+      ...[entries, observations, reflections].map(compact),
+      problems[0] ? clipped(problems[0].message, room) : "",
+    ]),
+    colAligns: ["left", "left", "right", "right", "right", "left"],
+    padding: 1,
+    gap: "",
+  });
 }
-
-const PLAIN = Object.fromEntries(
-  [
-    "top",
-    "top-mid",
-    "top-left",
-    "top-right",
-    "bottom",
-    "bottom-mid",
-    "bottom-left",
-    "bottom-right",
-    "left",
-    "left-mid",
-    "mid",
-    "mid-mid",
-    "right",
-    "right-mid",
-    "middle",
-  ].map((part) => [part, ""]),
-);

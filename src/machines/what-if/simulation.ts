@@ -184,6 +184,12 @@ export function createSimulation(options: SimulationOptions): Simulation {
     }
   }
 
+  /** Goes on to a time of the timeline, which a clock that was set back does not turn round. */
+  function goOnTo(at: number): void {
+    advance(at);
+    now = Math.max(now, at);
+  }
+
   function follow(item: TimelineItem): void {
     const { event, resultOf } = item;
     const waiting = resultOf === undefined ? undefined : adopted.get(resultOf);
@@ -227,15 +233,12 @@ export function createSimulation(options: SimulationOptions): Simulation {
     open,
     awaits: (resultOf) => adopted.has(resultOf),
     demand(lane, at) {
-      advance(at);
-      now = Math.max(now, at);
+      goOnTo(at);
       dispatch({ type: "run.demanded", lane });
       return flush();
     },
     take(item) {
-      const at = Date.parse(item.event.at);
-      advance(at);
-      now = Math.max(now, at);
+      goOnTo(Date.parse(item.event.at));
       follow(item);
       return flush();
     },

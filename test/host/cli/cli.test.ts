@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ReplayOutputSchema } from "../../../src/host/cli/replay/replay-json.ts";
-import { TuneLineSchema } from "../../../src/host/cli/tune-command.ts";
+import { TuneLineSchema } from "../../../src/host/cli/tune/tune-command.ts";
 import { BIN, linesOf, type Result, ROOT, run, start } from "../../support/programs/run-cli.ts";
 import {
   DISGUISED,

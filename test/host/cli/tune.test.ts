@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { TuneAdviceSchema } from "../../../src/host/cli/tune-command.ts";
+import { TuneAdviceSchema } from "../../../src/host/cli/tune/tune-command.ts";
 import { linesOf, start } from "../../support/programs/run-cli.ts";
 import { plainSession, SESSION_HEADER } from "../../support/sessions/plain-session.ts";
 

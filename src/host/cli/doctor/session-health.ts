@@ -29,17 +29,28 @@ export interface SessionProblem {
 /** So many thresholds behind, the observer has not just been unlucky with the moment. */
 const FAR_BEHIND = 3;
 
-/** Reads a session file. One that cannot be read is a problem, too; nothing here throws. */
-export function sessionHealth(file: string, settings: Settings): SessionHealth {
+/** A session file's bytes, or why there are none. */
+export function readSession(file: string): Buffer | SessionProblem {
   try {
-    return judged(readFileSync(file, "utf8"), settings);
+    return readFileSync(file);
   } catch (error) {
-    const problem =
-      error instanceof SessionFileError
-        ? { message: error.message, advice: "Pi cannot open it either; move it away" }
-        : { message: `cannot be read: ${messageOf(error)}`, advice: `see who may read ${file}` };
-    return { entries: 0, observations: 0, reflections: 0, unobserved: 0, problems: [problem] };
+    return { message: `cannot be read: ${messageOf(error)}`, advice: `see who may read ${file}` };
   }
+}
+
+/** Judges what was read of a session. That it could not be read is a problem, too. */
+export function sessionHealth(read: Buffer | SessionProblem, settings: Settings): SessionHealth {
+  if (!Buffer.isBuffer(read)) return unreadable(read);
+  try {
+    return judged(read.toString("utf8"), settings);
+  } catch (error) {
+    if (!(error instanceof SessionFileError)) throw error;
+    return unreadable({ message: error.message, advice: "Pi cannot open it either; move it away" });
+  }
+}
+
+function unreadable(problem: SessionProblem): SessionHealth {
+  return { entries: 0, observations: 0, reflections: 0, unobserved: 0, problems: [problem] };
 }
 
 function judged(text: string, settings: Settings): SessionHealth {

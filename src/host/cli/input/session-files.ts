@@ -1,9 +1,11 @@
 import { closeSync, existsSync, globSync, openSync, readSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { fieldsOf, textOf } from "../../../reducers/entries/entry.ts";
-import { countOf, dateTime } from "../../../reducers/words.ts";
-import { UsageError } from "../io.ts";
+import { formatLocalMinute } from "../../../reducers/entries/sources.ts";
+import { countOf } from "../../../reducers/words.ts";
+import { type Io, UsageError } from "../io.ts";
 import { type Surroundings, sessionsDir, surroundings } from "./surroundings.ts";
+import { tryJson } from "./try-json.ts";
 
 /** A session's file among those that Pi keeps. */
 export interface SessionFileName {
@@ -12,8 +14,8 @@ export interface SessionFileName {
   at: number;
 }
 
-/** What a session's first line says of it. */
-export interface SessionHeader {
+/** The same with what its first line says of the session; both are empty where it does not tell. */
+export interface PiSession extends SessionFileName {
   id: string;
   cwd: string;
 }
@@ -33,11 +35,11 @@ export function sessionFiles(around: Surroundings): SessionFileName[] {
 }
 
 /** Those whose session was held in this folder, the one written last first; read as far as they are asked for. */
-export function* sessionsHere(around: Surroundings): Generator<SessionFileName> {
+export function* sessionsHere(around: Surroundings): Generator<PiSession> {
   const here = resolve(around.cwd);
   for (const named of sessionFiles(around)) {
-    const { cwd } = headerOf(named.file);
-    if (cwd !== "" && resolve(cwd) === here) yield named;
+    const session = withHeader(named);
+    if (session.cwd !== "" && resolve(session.cwd) === here) yield session;
   }
 }
 
@@ -57,7 +59,7 @@ export function givenFile(
     );
   }
   if (argument === "-" || !BEGINS_AN_ID.test(argument) || existsSync(argument)) return { file: argument };
-  const found = sessionFiles(around).filter(({ file }) => hasId(file, argument));
+  const found = sessionFiles(around).filter((named) => hasId(named, argument));
   if (found.length > 1) {
     throw new UsageError(
       `${argument}: ${countOf(found.length, "session")} have an id that begins so; write more of it`,
@@ -68,25 +70,32 @@ export function givenFile(
   throw new UsageError(`${argument}: there is no such file, and no session's id begins so`);
 }
 
+/** The same file; which one it is is told on stderr where the user did not name it by its path. */
+export function fileFor(io: Io, argument: string | undefined): string {
+  const { file, chosen } = givenFile(argument);
+  if (chosen !== undefined) io.complain(chosen);
+  return file;
+}
+
 /** An id of Pi's is a UUID; fewer than its first four digits would be a word. */
 const BEGINS_AN_ID = /^[0-9a-f]{4}[0-9a-f-]{0,32}$/i;
 
-function hasId(file: string, beginning: string): boolean {
+function hasId(session: SessionFileName, beginning: string): boolean {
   // Pi names a file TIME_ID.jsonl; one that was renamed still holds its id.
-  const named = /_([^_]+)\.jsonl$/.exec(basename(file))?.[1] ?? headerOf(file).id;
+  const named = /_([^_]+)\.jsonl$/.exec(basename(session.file))?.[1] ?? withHeader(session).id;
   return named.toLowerCase().startsWith(beginning.toLowerCase());
 }
 
 function chosen(what: string, { file, at }: SessionFileName): { file: string; chosen: string } {
-  return { file, chosen: `${what}, last written ${dateTime(at)}: ${file}` };
+  return { file, chosen: `${what}, last written ${formatLocalMinute(at)}: ${file}` };
 }
 
 const LONGEST_HEADER = 64 * 1024;
 
-/** The session's id and folder, both empty where its first line does not tell. */
-export function headerOf(file: string): SessionHeader {
-  const { id, cwd } = fieldsOf(parsed(firstLineOf(file)));
-  return { id: textOf(id), cwd: textOf(cwd) };
+/** A session file with what its first line says. */
+export function withHeader(named: SessionFileName): PiSession {
+  const { id, cwd } = fieldsOf(tryJson(firstLineOf(named.file)));
+  return { ...named, id: textOf(id), cwd: textOf(cwd) };
 }
 
 function firstLineOf(file: string): string {
@@ -100,13 +109,5 @@ function firstLineOf(file: string): string {
     return "";
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

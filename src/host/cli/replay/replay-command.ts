@@ -190,7 +190,7 @@ function introduction(source: ReplaySource, patch: Partial<Settings>): string[] 
     entries.length < all.length ? `, of ${countOf(all.length, "entry", "entries")} in the file` : "";
   return [
     `Pi session ${header.id}, version ${header.version}: ${countOf(entries.length, "entry", "entries")} on this branch${branch}.`,
-    settingsWords(source.session, patch),
+    settingsWords(source.settings, patch),
   ];
 }
 

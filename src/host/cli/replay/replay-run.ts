@@ -18,7 +18,6 @@ import {
   readRecording,
   type SessionSource,
 } from "./replay-source.ts";
-import { settingsFor } from "./session-settings.ts";
 
 /** What happened, counted as the steps go by. */
 export interface Tally {
@@ -98,14 +97,14 @@ function count(tally: Tally, { event }: ReplayStep): void {
 const STEPS_PER_PIECE = 1000;
 
 async function runSession(
-  { session, reading }: SessionSource,
+  { session, settings, reading }: SessionSource,
   io: Io,
   patch: Partial<Settings>,
   take: Take,
 ): Promise<Found> {
   const replay = createSessionReplay(session.entries, {
     sessionId: session.header.id,
-    settings: settingsFor(session),
+    settings,
     patch,
   });
   let taken = 0;

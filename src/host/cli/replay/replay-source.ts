@@ -9,10 +9,13 @@ import {
 import { sessionOfEntries } from "../../../reducers/memory.ts";
 import { redactedLookup } from "../../../reducers/redact.ts";
 import type { SessionState } from "../../../reducers/session.ts";
+import type { Settings } from "../../../reducers/settings.ts";
 import { countOf, grouped, listed } from "../../../reducers/words.ts";
 import { type Input, type LineBatch, openInput } from "../input/input.ts";
-import { givenFile } from "../input/session-files.ts";
+import { fileFor } from "../input/session-files.ts";
+import { tryJson } from "../input/try-json.ts";
 import { type Io, UsageError } from "../io.ts";
+import { settingsFor } from "./session-settings.ts";
 
 /** How reading went. */
 export interface Reading {
@@ -77,6 +80,8 @@ export interface SessionSource {
   kind: "session";
   file: string;
   session: SessionFile;
+  /** What it is replayed under: its file does not tell which were in force. */
+  settings: Settings;
   reading: Reading;
 }
 
@@ -102,9 +107,7 @@ export async function openSource(
   options: SourceOptions = {},
 ): Promise<ReplaySource> {
   const { leaf, twice = false } = options;
-  const { file, chosen } = givenFile(argument);
-  if (chosen !== undefined) io.complain(chosen);
-  const input = openInput(file, twice);
+  const input = openInput(fileFor(io, argument), twice);
   const first = await firstOf(input.batches());
   if (!first) throw new UsageError(`${input.file}: it is empty`);
   if (isSession(first, input.file)) return sessionSource(input.file, await textOf(input.batches()), leaf);
@@ -155,14 +158,6 @@ function isSession({ lines, first }: LineBatch, file: string): boolean {
   );
 }
 
-function tryJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 async function firstOf(batches: AsyncGenerator<LineBatch>): Promise<LineBatch | undefined> {
   for await (const batch of batches) return batch;
   return undefined;
@@ -180,7 +175,7 @@ function sessionSource(file: string, text: string, leaf: string | undefined): Se
     const { truncatedLastLine, breakOff } = session;
     const reading = { ...newReading(truncatedLastLine), ...(breakOff && { breakOff }) };
     for (const { line } of session.problems) noteBadLine(reading, line, "it is not a JSON object");
-    return { kind: "session", file, session, reading };
+    return { kind: "session", file, session, settings: settingsFor(session), reading };
   } catch (error) {
     if (error instanceof SessionFileError) throw new UsageError(`${file}: ${error.message}`);
     throw error;

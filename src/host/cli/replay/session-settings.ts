@@ -12,8 +12,8 @@ export function settingsFor({ header: { cwd } }: SessionFile): Settings {
 }
 
 /** Which settings the events of a session are replayed under: the defaults or the user's own, and what `--set` says. */
-export function settingsWords(session: SessionFile, patch: Partial<Settings>): string {
-  const own = Object.entries(settingsFor(session)).filter(
+export function settingsWords(settings: Settings, patch: Partial<Settings>): string {
+  const own = Object.entries(settings).filter(
     ([key, value]) => !isDeepStrictEqual(value, DEFAULT_SETTINGS[key as keyof Settings]),
   );
   const whose = own.length === 0 ? "the defaults" : `yours of today (${setWords(Object.fromEntries(own))})`;

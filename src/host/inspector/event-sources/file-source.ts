@@ -60,6 +60,6 @@ async function replayedSource(io: Io, opened: ReplaySource, patch: Partial<Setti
 
 function introduction(opened: ReplaySource, patch: Partial<Settings>): string {
   return opened.kind === "session"
-    ? settingsWords(opened.session, patch)
+    ? settingsWords(opened.settings, patch)
     : `Under ${setWords(patch)}; the other settings as recorded.`;
 }

@@ -1,12 +1,12 @@
-import Table from "cli-table3";
-import { type Advice, distinctRows, LARGEST_GROWTH, LEAST_SAVING } from "../../machines/what-if/advice.ts";
-import { costOf, type TuneRow } from "../../machines/what-if/tune.ts";
-import { ENOUGH_RUNS, type Price, type Workload } from "../../machines/what-if/workload.ts";
-import { WORKERS } from "../../reducers/engine/lane-names.ts";
-import type { Settings } from "../../reducers/settings.ts";
-import { compact, countOf, dollars, grouped, listed } from "../../reducers/words.ts";
-import { NAMESPACE } from "../settings/settings.ts";
-import type { Io } from "./io.ts";
+import { type Advice, distinctRows, LARGEST_GROWTH, LEAST_SAVING } from "../../../machines/what-if/advice.ts";
+import { costOf, type TuneRow } from "../../../machines/what-if/tune.ts";
+import { ENOUGH_RUNS, type Price, type Workload } from "../../../machines/what-if/workload.ts";
+import { WORKERS } from "../../../reducers/engine/lane-names.ts";
+import type { Settings } from "../../../reducers/settings.ts";
+import { compact, countOf, dollars, grouped, listed } from "../../../reducers/words.ts";
+import { NAMESPACE } from "../../settings/settings.ts";
+import type { Io } from "../io.ts";
+import { plainTable } from "../plain-table.ts";
 
 /** What `memory-lanes tune` found, for those who read it. */
 export interface Comparison {
@@ -19,10 +19,6 @@ export interface Comparison {
   price: Price | undefined;
 }
 
-/** A table without lines is what each of these is empty in. */
-const LINES =
-  "top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid";
-
 /** Rows that nothing beats, and yours; those that come out the same once. Fits 80 columns. */
 export function tableOf(io: Io, comparison: Comparison): string {
   const { rows, advice, price, yours } = comparison;
@@ -32,13 +28,7 @@ export function tableOf(io: Io, comparison: Comparison): string {
     ...(price ? ["model\ntokens", "cost"] : ["tokens,\nout × 5"]),
     "",
   ];
-  const table = new Table({
-    head,
-    colAligns: head.map((_, at) => (at === head.length - 1 ? ("left" as const) : ("right" as const))),
-    style: { head: [], border: [], "padding-left": 0, "padding-right": 0 },
-    chars: { ...Object.fromEntries(LINES.split(" ").map((place) => [place, ""])), middle: " " },
-  });
-  for (const row of distinctRows(rows, advice.advised)) {
+  const tableRows = distinctRows(rows, advice.advised).map((row) => {
     const { runs, usage, thresholds } = row;
     const isRatio = row.yours && yours.compactAfterTokensMode === "ratio";
     const compactAt = isRatio
@@ -54,9 +44,10 @@ export function tableOf(io: Io, comparison: Comparison): string {
       ...(price ? [money(usage.cost)] : []),
       row.yours ? "yours" : row === advice.advised ? "this" : "",
     ];
-    table.push(cells.at(-1) === "" ? cells : cells.map((cell) => io.paint("bold", cell)));
-  }
-  return table.toString().replace(/ +$/gm, "");
+    return cells.at(-1) === "" ? cells : cells.map((cell) => io.paint("bold", cell));
+  });
+  const colAligns = head.map((_, at) => (at === head.length - 1 ? ("left" as const) : ("right" as const)));
+  return plainTable({ head, rows: tableRows, colAligns, padding: 0, gap: " " });
 }
 
 /** The advice in a sentence. */

@@ -1,21 +1,21 @@
 import { Command, InvalidArgumentError } from "commander";
 import { z } from "zod";
-import { parseRecordingLine } from "../../machines/recording/recording-line.ts";
-import { adviceOf } from "../../machines/what-if/advice.ts";
-import { createTune, gridOf, type TuneRow } from "../../machines/what-if/tune.ts";
+import { parseRecordingLine } from "../../../machines/recording/recording-line.ts";
+import { adviceOf } from "../../../machines/what-if/advice.ts";
+import { createTune, gridOf, type TuneRow } from "../../../machines/what-if/tune.ts";
 import {
   createRunStatistics,
   generalModel,
   type Price,
   type RunStatistics,
-} from "../../machines/what-if/workload.ts";
-import { DEFAULT_SETTINGS, type Settings } from "../../reducers/settings.ts";
-import { NAMESPACE } from "../settings/settings.ts";
-import { ownSettings, surroundings } from "./input/surroundings.ts";
-import { EXIT, type Io, UsageError } from "./io.ts";
-import { ordinalOf, withSetting } from "./options.ts";
-import { runReplay } from "./replay/replay-run.ts";
-import { complainOfLines, openSource, type ReplaySource, readRecording } from "./replay/replay-source.ts";
+} from "../../../machines/what-if/workload.ts";
+import { DEFAULT_SETTINGS, type Settings } from "../../../reducers/settings.ts";
+import { NAMESPACE } from "../../settings/settings.ts";
+import { ownSettings, surroundings } from "../input/surroundings.ts";
+import { EXIT, type Io, UsageError } from "../io.ts";
+import { ordinalOf, withSetting } from "../options.ts";
+import { runReplay } from "../replay/replay-run.ts";
+import { complainOfLines, openSource, type ReplaySource, readRecording } from "../replay/replay-source.ts";
 import { adviceText, adviceWords, type Comparison, changedSettings, notes, tableOf } from "./tune-text.ts";
 
 interface TuneOptions {
