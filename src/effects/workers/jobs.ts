@@ -6,6 +6,7 @@ import type { RunResult } from "../../reducers/engine/events.ts";
 import { observerChunk } from "../../reducers/engine/observer-chunk.ts";
 import { type EntryLike, timeOf } from "../../reducers/entries/entry.ts";
 import { renderSources } from "../../reducers/entries/sources.ts";
+import { isPinned } from "../../reducers/ledger/hand/hand.ts";
 import { memoryStatus } from "../../reducers/ledger/ledger.ts";
 import { activeObservations, coverageTiers, maximumDrops } from "../../reducers/ledger/pool.ts";
 import { resolveSelection, selectFull } from "../../reducers/ledger/projections.ts";
@@ -127,8 +128,10 @@ const drop: Job = (session, _command, access) => {
   const { session: memory, settings } = session.state();
   const maximum = maximumDrops(memory.ledger, settings);
   if (coversUpToId === undefined || maximum === 0) return of(NOTHING_TO_READ);
+  const { hand } = memory.ledger;
   const pool = {
     ...input,
+    observations: input.observations.filter(({ id }) => !isPinned(hand, id)),
     maximum,
     poolTokens: memory.ledger.activeTokens,
     targetTokens: poolTarget(settings),

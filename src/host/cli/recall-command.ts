@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { givenMemoryId } from "../../reducers/ledger/memory-id.ts";
-import { type Recalled, recallFrom } from "../../reducers/ledger/recall.ts";
+import { isInMemory, type Recalled, recallFrom } from "../../reducers/ledger/recall.ts";
 import { type RecallPage, renderRecall } from "../../reducers/recall/recall-text.ts";
 import { clipped } from "../../reducers/words.ts";
 import { EXIT, type Io, UsageError } from "./io.ts";
@@ -40,7 +40,7 @@ async function recall(io: Io, file: string | undefined, id: string, options: Rec
   }
   const { session, lookup, breakOff } = await loadBranch(io, file, options.leaf);
   const recalled = recallFrom(session, lookup, wanted);
-  const isFound = recalled.observation !== undefined || recalled.reflection !== undefined;
+  const isFound = isInMemory(recalled);
   if (options.json) {
     const passages = options.query === undefined ? {} : { passages: pageOf(recalled, options).text };
     io.json({ type: "recall", found: isFound, ...(breakOff && { breakOff }), ...recalled, ...passages });

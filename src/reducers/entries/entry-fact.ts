@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { HandFactSchema } from "../ledger/hand/hand.ts";
 import { RelevanceSchema } from "../ledger/records.ts";
 
 /** What an entry is to the engine. The first seven kinds are conversation: they may count source tokens. */
@@ -73,6 +74,8 @@ export const EntryFactSchema = z.object({
   edit: z.object({ targetId: z.string(), tokens: z.number().nullable() }).optional(),
   /** `ledger`: the records. */
   ledger: LedgerFactSchema.optional(),
+  /** `ledger`: what the user did by hand, instead of what a worker recorded, or with it. */
+  hand: HandFactSchema.optional(),
   /** `compaction`: where it cut, and whether its details are memory of ours. */
   compaction: z
     .object({ firstKeptEntryId: z.string(), folded: z.boolean(), fullFold: z.boolean() })

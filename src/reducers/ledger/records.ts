@@ -11,6 +11,11 @@ export const REFLECTIONS_RECORDED = "om.reflections.recorded";
 export const OBSERVATIONS_DROPPED = "om.observations.dropped";
 export const REFLECTIONS_DROPPED = "om.reflections.dropped";
 export const FOLDED = "om.folded";
+/** What the user does by hand. Readers that do not know these pass over them. */
+export const OBSERVATIONS_PINNED = "om.observations.pinned";
+export const OBSERVATIONS_UNPINNED = "om.observations.unpinned";
+export const MEMORY_FORGOTTEN = "om.memory.forgotten";
+export const MEMORY_RESTORED = "om.memory.restored";
 
 export const RELEVANCES = ["low", "medium", "high", "critical"] as const;
 export const RelevanceSchema = z.enum(RELEVANCES);
@@ -43,6 +48,8 @@ export const ObservationSchema = z.object({
   relevance: RelevanceSchema,
   sourceEntryIds: evidence(),
   tokenCount: tokenCount(),
+  /** Noted by the user, not found by an observer */
+  origin: z.literal("user").optional().catch(undefined),
 });
 export type Observation = z.infer<typeof ObservationSchema>;
 
@@ -133,17 +140,39 @@ export interface ReflectionsRecorded {
 export interface ObservationsDropped {
   observationIds: string[];
   coversUpToId: string;
-  /** The dropped ones no longer hold, or are finished: newer ones, by dropped id, say what does. */
-  reason?: "superseded";
+  /**
+   * `superseded`: they no longer hold, or are finished: newer ones, by dropped id, say what does. `promoted`: the user has moved
+   * them into the project's instructions.
+   */
+  reason?: "superseded" | typeof PROMOTED;
   supersededBy?: Readonly<Record<string, string>>;
 }
 /** V3 readers pass over it; a fork of V3 reads and writes it. */
-export interface ReflectionsDropped {
-  reflectionIds: string[];
-  /** The reflection that stands in the place of all of them */
-  replacedBy: string;
-  kind: "replaced";
-  coversUpToId: string;
+export type ReflectionsDropped = { reflectionIds: string[]; coversUpToId: string } & (
+  | {
+      kind: "replaced";
+      /** The reflection that stands in the place of all of them */
+      replacedBy: string;
+    }
+  | { kind: typeof PROMOTED }
+);
+/** Why a drop that the user made by hand was made */
+export const PROMOTED = "promoted";
+
+/** An entry that takes back another names it. */
+interface HandMade {
+  undoes?: string;
+}
+export interface ObservationsPinned extends HandMade {
+  observationIds: string[];
+}
+export interface MemoryForgotten extends HandMade {
+  ids: string[];
+  /** In the user's words */
+  reason?: string;
+}
+export interface MemoryRestored extends HandMade {
+  ids: string[];
 }
 
 /** Memory as somebody sees it: the agent after a compaction, or `/om:view`. */
