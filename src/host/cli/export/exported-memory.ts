@@ -1,14 +1,24 @@
 import { z } from "zod";
 import { tipOf } from "../../../reducers/branch.ts";
 import type { EntryLookup } from "../../../reducers/entries/entry.ts";
-import { orderedObservations, selectFull } from "../../../reducers/ledger/projections.ts";
-import { type Recalled, type RecalledSource, recallFrom } from "../../../reducers/ledger/recall.ts";
+import type {
+  Ledger,
+  ObservationRecord,
+  ReflectionRecord,
+  Written,
+} from "../../../reducers/ledger/ledger.ts";
+import {
+  orderedObservations,
+  selectedReflections,
+  selectFull,
+} from "../../../reducers/ledger/projections.ts";
+import { type RecalledSource, recallFrom } from "../../../reducers/ledger/recall.ts";
 import { MemoryIdSchema, ObservationSchema, ReflectionSchema } from "../../../reducers/ledger/records.ts";
 import type { SessionState } from "../../../reducers/session.ts";
 
 /** What became of a record */
 const FateSchema = z.object({
-  status: z.enum(["active", "dropped", "dangling"]),
+  status: z.enum(["active", "dropped", "dangling", "promoted"]),
   /** What stands in its place, what stands in the place of that, and so on */
   replacedBy: z.array(MemoryIdSchema),
 });
@@ -50,7 +60,7 @@ export const ExportSchema = z.object({
 });
 export type ExportedMemory = z.infer<typeof ExportSchema>;
 
-/** What an export holds beside the active records. */
+/** What an export holds beside the active records. What the user made memory forget is in none. */
 export interface ExportWishes {
   /** What was dropped or replaced, too */
   all: boolean;
@@ -67,14 +77,12 @@ export function exportedMemory(
   { all, sources }: ExportWishes,
 ): ExportedMemory {
   const { branch, ledger } = session;
-  const recalled = (records: Iterable<{ id: string; droppedAt: number | undefined }>): Recalled[] =>
-    [...records]
-      .filter(({ droppedAt }) => all || droppedAt === undefined)
-      .map(({ id }) => recallFrom(session, lookup, id));
-  const observations = recalled(all ? everyObservation(session) : orderedObservations(selectFull(ledger)))
+  const records = all ? everyRecord(ledger) : activeRecords(ledger);
+  const recalled = (list: readonly Written[]) => list.map(({ id }) => recallFrom(session, lookup, id));
+  const observations = recalled(records.observations)
     .map(({ observation }) => observation)
     .filter((observation) => observation !== undefined);
-  const reflections = recalled(ledger.reflections.values())
+  const reflections = recalled(records.reflections)
     .map(({ reflection }) => reflection)
     .filter((reflection) => reflection !== undefined);
   return {
@@ -94,9 +102,22 @@ export function exportedMemory(
   };
 }
 
+interface Records {
+  observations: ObservationRecord[];
+  reflections: ReflectionRecord[];
+}
+
+function activeRecords(ledger: Ledger): Records {
+  const selection = selectFull(ledger);
+  return { observations: orderedObservations(selection), reflections: selectedReflections(selection) };
+}
+
 /** In the order of a summary, dropped ones among the others. */
-function everyObservation({ ledger }: SessionState) {
-  return [...ledger.observations.values()].sort((a, b) => a.lastSource - b.lastSource);
+function everyRecord(ledger: Ledger): Records {
+  return {
+    observations: [...ledger.observations.values()].sort((a, b) => a.lastSource - b.lastSource),
+    reflections: [...ledger.reflections.values()],
+  };
 }
 
 /** Each once */

@@ -93,6 +93,7 @@ function said({ status }: { status: string }, content: string): string {
 function fate({ status, replacedBy }: Reflection | Observation): string {
   if (status === "active") return "";
   const [next] = replacedBy;
+  if (status === "promoted") return " (moved into AGENTS.md)";
   return next === undefined ? ` (${status})` : ` (replaced by ${code(next)})`;
 }
 
