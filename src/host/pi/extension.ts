@@ -5,6 +5,8 @@ import { fileURLToPath } from "node:url";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { harmlessText } from "../../reducers/harmless-text.ts";
 import { registerEntryRenderers, settingsFiles, wantsQuiet } from "./entry-renderers.ts";
+import { registerHandCommands } from "./hand/register-hand.ts";
+import { hasForgotten, isSummary } from "./hand/sent-messages.ts";
 import type { MemorySession, OpenMemorySession } from "./memory-session.ts";
 import { isBeforeOldestPi, OLDEST_PI } from "./oldest-pi.ts";
 
@@ -94,6 +96,12 @@ export default function memoryLanes(pi: ExtensionAPI): void {
   );
   pi.on("model_select", (_event, ctx) => enqueue(ctx, (session) => session.modelSelected()));
   pi.on("session_tree", (_event, ctx) => enqueue(ctx, (session) => session.branchMoved()));
+  pi.on("context", async ({ messages }, ctx) => {
+    // Nobody waits for the engine here but who has forgotten something of a summary.
+    if (!messages.some(isSummary) || !(current.opening || hasForgotten(ctx))) return undefined;
+    const sent = await attempt(ctx, (session) => session.withoutForgotten(messages));
+    return sent && { messages: sent };
+  });
   pi.on("session_before_compact", (event, ctx) => attempt(ctx, (session) => session.beforeCompact(event)));
   pi.on("session_compact", (event, ctx) => enqueue(ctx, (session) => session.compacted(event.fromExtension)));
   pi.on("session_compact_failed", (event, ctx) =>
@@ -119,6 +127,10 @@ export default function memoryLanes(pi: ExtensionAPI): void {
     },
   });
 
+  registerHandCommands(pi, {
+    attempt: async (ctx, act) => attempt(ctx, act),
+    loaded: async () => settledNow(current.opening),
+  });
   pi.registerCommand("om:status", {
     description: "Memory: counts, clocks, lanes, problems and cost",
     handler: (_args, ctx) => attempt(ctx, (session) => session.showStatus(ctx)),

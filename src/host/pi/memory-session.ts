@@ -26,6 +26,8 @@ import { loadSettings, settingsWarning } from "../settings/settings.ts";
 import { announcements, workersAreIdle } from "./announcements.ts";
 import { branchChange, describeBranch, entriesAmong } from "./branch-sync.ts";
 import { foldRequest } from "./fold-request.ts";
+import { createHandCommands } from "./hand/hand-commands.ts";
+import { withoutForgotten } from "./hand/sent-messages.ts";
 import { modelFor } from "./model-choice.ts";
 import { notices } from "./notices.ts";
 import { keepKeyframe, takeKeyframe } from "./recording/kept-keyframes.ts";
@@ -281,6 +283,17 @@ export function openMemorySession(
         content: [{ type: "text" as const, text: rendered.text }],
         details: { id: recalled.id, page: rendered.page, pages: rendered.pages },
       };
+    },
+
+    hand: createHandCommands({ session, entries: () => manager.getEntries(), show }),
+
+    /** What the agent is sent, without the lines that the user has made memory forget since the summary was written. */
+    withoutForgotten<M extends { role: string }>(messages: readonly M[]): M[] | undefined {
+      sync();
+      const { forgotten } = engine.state.session.ledger.hand;
+      return forgotten.size === 0
+        ? undefined
+        : messages.map((message) => withoutForgotten(message, forgotten));
     },
 
     whenIdle: () => workersAreIdle(engine, steps$),

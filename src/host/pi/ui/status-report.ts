@@ -7,6 +7,8 @@ import { backlogOf } from "../../../reducers/engine/observer-chunk.ts";
 import { whyPassive } from "../../../reducers/engine/session-host.ts";
 import { type EntryLookup, fieldsOf, textOf } from "../../../reducers/entries/entry.ts";
 import { IGNORED_REASONS } from "../../../reducers/entries/entry-fact.ts";
+import type { Ledger } from "../../../reducers/ledger/ledger.ts";
+import { pinnedCount } from "../../../reducers/ledger/pool.ts";
 import { diffProjections, isVisibleMemoryStale } from "../../../reducers/ledger/projections.ts";
 import { instructionsIn, leftOutIn } from "../../../reducers/ledger/summary.ts";
 import { clocksOfSession, hasMemory, type SessionState } from "../../../reducers/session.ts";
@@ -61,6 +63,8 @@ function memorySection({ session, settings }: EngineState, lookup: EntryLookup):
     `  pool      ${grouped(ledger.activeTokens)} active; target ${grouped(poolTarget(settings))}, full fold at ${grouped(settings.observationsPoolMaxTokens)}`,
     `  folds     ${countOf(ledger.compactions, "compaction")} on this branch`,
   ];
+  const byHand = handWords(ledger);
+  if (byHand !== "") lines.push(`  by hand   ${byHand}`);
   const summary = latestSummary(session, lookup);
   const leftOut = leftOutIn(summary);
   if (leftOut > 0) lines.push(`  left out  ${countOf(leftOut, "line")} of the last fold, for want of room`);
@@ -72,6 +76,20 @@ function memorySection({ session, settings }: EngineState, lookup: EntryLookup):
     );
   }
   return lines.join("\n");
+}
+
+/** What the user has said of single lines; `""` for nothing. */
+function handWords(ledger: Ledger): string {
+  const { forgotten, promoted } = ledger.hand;
+  const counts = [
+    [pinnedCount(ledger), "pinned"],
+    [forgotten.size, "forgotten"],
+    [promoted.size, "moved into AGENTS.md"],
+  ] as const;
+  return counts
+    .filter(([count]) => count > 0)
+    .map(([count, done]) => `${grouped(count)} ${done}`)
+    .join(", ");
 }
 
 /** What the latest compaction of ours put before the agent, from the session itself; `""` where there is none. */
