@@ -53,8 +53,8 @@ export class BrokenBlockError extends Error {
 const BEGIN = "memory-lanes:begin";
 const END = "<!-- memory-lanes:end -->";
 const FIRST_LINE =
-  `<!-- ${BEGIN} (about 0 tokens of every request; moved here by /om:promote, yours to edit; ` +
-  "each line's source: memory-lanes recall SESSION ID) -->";
+  `<!-- ${BEGIN} (about 0 tokens of every request; by /om:promote, yours to edit; ` +
+  "a line's source: memory-lanes recall SESSION ID) -->";
 const BYTE_ORDER_MARK = "\uFEFF";
 const TOKENS = /\babout [\d,]+ tokens?\b/;
 const MARKER = /^\s*<!--\s*memory-lanes:(begin|end)\b(.*)$/;

@@ -39,7 +39,7 @@ export function createPromotion({ session, handled, show }: PromotionOptions) {
     if (plan.added.length === 0 && leaving.length === 0) {
       return show(command, `${namedWords(ids)} in ${file.path} already, and no longer in memory.`);
     }
-    const preview = previewWords(file, plan, leaving.length);
+    const preview = [...doubts(ids), previewWords(file, plan, leaving.length)].join("\n");
     if (!words.includes(YES)) {
       if (!command.hasUI) {
         show(
@@ -82,6 +82,18 @@ export function createPromotion({ session, handled, show }: PromotionOptions) {
       lines.push({ id, sessionId: session.state().sessionId, content });
     }
     return lines;
+  }
+
+  /** That some of them no longer hold */
+  function doubts(ids: readonly string[]): string[] {
+    const { session: memory, lookup } = handled();
+    return ids.flatMap((id) => {
+      const { observation, reflection } = recallFrom(memory, lookup, id);
+      const { status, replacedBy = [] } = reflection ?? observation ?? {};
+      const [next] = replacedBy;
+      if (status !== "dropped" || next === undefined) return [];
+      return [`[${id}] no longer holds by memory: [${next}] has taken its place.`];
+    });
   }
 
   /** Those that a summary may have, as far as the user's hand is concerned */

@@ -72,7 +72,7 @@ describe("the block of promoted lines", () => {
       [
         "# Rules",
         "",
-        `<!-- memory-lanes:begin (about ${tokens.after} tokens of every request; moved here by /om:promote, yours to edit; each line's source: memory-lanes recall SESSION ID) -->`,
+        `<!-- memory-lanes:begin (about ${tokens.after} tokens of every request; by /om:promote, yours to edit; a line's source: memory-lanes recall SESSION ID) -->`,
         "- Use pnpm, never npm. <!-- 019ab3c4-d5e6 aaaaaaaaaaaa -->",
         "- Ferries leave at half past. <!-- 019ab3c4-d5e6 bbbbbbbbbbbb -->",
         "<!-- memory-lanes:end -->",
