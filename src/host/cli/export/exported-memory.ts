@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { tipOf } from "../../../reducers/branch.ts";
 import type { EntryLookup } from "../../../reducers/entries/entry.ts";
+import { isPinned } from "../../../reducers/ledger/hand/hand.ts";
 import type {
   Ledger,
   ObservationRecord,
@@ -45,7 +46,7 @@ export const ExportSchema = z.object({
   /** In the order of recording */
   reflections: z.array(ReflectionSchema.extend(FateSchema.shape)),
   /** In the order of what they rest on, as in a summary */
-  observations: z.array(ObservationSchema.extend(FateSchema.shape)),
+  observations: z.array(ObservationSchema.extend({ ...FateSchema.shape, pinned: z.boolean() })),
   /** With `--sources`: what the observations above rest on, each once, in the order in which they cite it */
   sources: z
     .array(
@@ -95,8 +96,7 @@ export function exportedMemory(
     })),
     observations: observations.map(({ observation, status, replacedBy }) => ({
       ...observation,
-      status,
-      replacedBy,
+      ...{ status, replacedBy, pinned: isPinned(ledger.hand, observation.id) },
     })),
     ...(sources && { sources: sourcesOf(observations.flatMap((observation) => observation.sources)) }),
   };

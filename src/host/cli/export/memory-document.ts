@@ -73,7 +73,7 @@ function observationItem(
   time: string,
   footnotes: ReadonlyMap<string, number>,
 ): string {
-  const { id, content, relevance, sourceEntryIds } = observation;
+  const { id, content, relevance, sourceEntryIds, pinned } = observation;
   const marks = sourceEntryIds
     .map((entryId) => footnotes.get(entryId))
     .filter((number) => number !== undefined);
@@ -81,7 +81,7 @@ function observationItem(
     marks.length > 0
       ? marks.map((number) => `[^${number}]`).join("")
       : `  \n  rests on ${sourceEntryIds.length === 1 ? "entry" : "entries"} ${listed(sourceEntryIds.map(code))}`;
-  return `- ${literal(time)} (${relevance}) ${said(observation, content)} ${code(id)}${fate(observation)}${from}`;
+  return `- ${literal(time)} (${relevance}) ${said(observation, content)} ${code(id)}${pinned ? " (pinned)" : ""}${fate(observation)}${from}`;
 }
 
 /** What no longer holds is struck out. */
