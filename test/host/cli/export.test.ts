@@ -127,6 +127,21 @@ Session \`s\` in \`/\`, up to entry \`d2\`: 1 reflection and 1 observation. \`me
     );
   });
 
+  it.each([
+    ["# x", "\\# x"],
+    ["- x", "\\- x"],
+    ["+ x", "\\+ x"],
+    ["1. x", "1\\. x"],
+    ["2) x 3. y", "2\\) x 3. y"],
+    ["__proto__", "\\_\\_proto\\_\\_"],
+  ])("takes %j at the beginning of a line for text", async (content, shown) => {
+    const records = [
+      observed("o1", [observation(A, ["u1"])], "u1"),
+      reflected("r1", [reflection(R, [A], content)], "u1"),
+    ];
+    expect(await document(put(user("u1", "hi"), ...records))).toContain(`\n- ${shown} \`${R}\``);
+  });
+
   it("shows a day again where the order leaves it, and a time that is none as it stands", async () => {
     const stamps = ["2026-01-15 10:00", "2026-01-16 10:00", "2026-01-15 11:00", "once"];
     const records = stamps.map((timestamp, at) => observation(`${at}`.repeat(12), ["u1"], { timestamp }));

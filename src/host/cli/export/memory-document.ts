@@ -123,12 +123,11 @@ function longestRun(text: string): number {
   return Math.max(0, ...(text.match(/`+/g) ?? []).map((run) => run.length));
 }
 
-/**
- * One line of text in which nothing is markup but code: that is how names and commands are written, and it can do nothing.
- * An underscore within a word is none anyway.
- */
+/** One line of text in which nothing is markup but code: that is how names and commands are written, and it can do nothing. */
 function literal(line: string): string {
   return line.replace(CODE_OR_MARKUP, (found, span?: string) => (span === undefined ? `\\${found}` : found));
 }
 
-const CODE_OR_MARKUP = /((?<!`)(`+)(?!`).*?(?<!`)\2(?!`))|[\\*[\]<>|~&]|(?<!\w)_|_(?!\w)|`/g;
+/** An underscore within a word is no markup, and signs of lists and headings are some at the beginning only. */
+const CODE_OR_MARKUP =
+  /((?<!`)(`+)(?!`).{1,500}?(?<!`)\2(?!`))|[\\*[\]<>|~&`]|(?<![^\W_])_|_(?![^\W_])|^[#+=-]|(?<=^\d{1,9})[.)]/g;
