@@ -11,6 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { runPi } from "../../demo/pi/pi-launch.ts";
+import { startPi } from "../../demo/pi/pi-process.ts";
 import { parseSession } from "../../src/reducers/entries/session-file.ts";
 import { openMemory } from "../../src/reducers/memory.ts";
 import {
@@ -24,7 +25,7 @@ import {
   user,
 } from "../support/sessions/builders.ts";
 import { SESSION_HEADER } from "../support/sessions/plain-session.ts";
-import { EXTENSION, NEVER } from "./support/harness.ts";
+import { EXTENSION, NEVER, waitFor } from "./support/harness.ts";
 import { HAS_TMUX, openTerminal, type PiTerminal } from "./support/terminal.ts";
 
 const FACT = observationOf("The user wants ferries to leave at half past.", { sourceEntryIds: ["u1"] });
@@ -127,6 +128,33 @@ describe.skipIf(!HAS_TMUX)("promoting in a real terminal", { timeout: 90_000 }, 
       expect(readFileSync(agents, "utf8")).toBe(written);
     } finally {
       terminal.close();
+    }
+  });
+});
+
+describe("promoting over RPC", { timeout: 60_000 }, () => {
+  it("asks whoever is at the other end, and does what they say", async () => {
+    const pi = await startPi(launch());
+    try {
+      const say = async (confirmed: boolean) => {
+        const from = pi.uiRequests.length;
+        const told = pi.command(`/om:promote ${LESSON.id}`);
+        const asked = await waitFor(
+          () => pi.uiRequests.slice(from).find(({ method }) => method === "confirm"),
+          "the question",
+        );
+        expect(asked.message).toContain(`+ - ${LESSON.content}`);
+        expect(existsSync(agents)).toBe(false);
+        pi.answer(asked, { confirmed });
+        return told;
+      };
+      expect(await say(false)).toEqual(["Nothing was promoted."]);
+      expect(existsSync(agents)).toBe(false);
+      expect(await say(true)).toEqual([expect.stringMatching(/^Wrote 1 line into /)]);
+      expect(readFileSync(agents, "utf8")).toContain(LESSON.content);
+      expect(summaryNow()).not.toContain(LESSON.content);
+    } finally {
+      await pi.stop();
     }
   });
 });
