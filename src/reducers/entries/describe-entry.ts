@@ -225,8 +225,12 @@ function describeHand(base: EntryFact, act: HandActName, values: unknown, data: 
   const ids = validRecords(isMemoryId, values, (id) => id);
   const malformed = values.length - ids.length;
   const ignored = malformed > 0 && { ignored: { reason: "malformed" as const, records: malformed } };
-  const { undoes } = fieldsOf(data);
-  const hand = { act, ids, ...(typeof undoes === "string" && { undoes }) };
+  const { undoes, withPrevious } = fieldsOf(data);
+  const hand = {
+    ...{ act, ids },
+    ...(typeof undoes === "string" && { undoes }),
+    ...(withPrevious === true && { withPrevious }),
+  };
   return { ...base, ...(ids.length > 0 && { kind: "ledger", hand }), ...ignored };
 }
 

@@ -154,7 +154,11 @@ export type ReflectionsDropped = { reflectionIds: string[]; coversUpToId: string
       /** The reflection that stands in the place of all of them */
       replacedBy: string;
     }
-  | { kind: typeof PROMOTED }
+  | {
+      kind: typeof PROMOTED;
+      /** Observations were promoted with them, by the entry before. */
+      withPrevious?: true;
+    }
 );
 /** Why a drop that the user made by hand was made */
 export const PROMOTED = "promoted";

@@ -179,19 +179,17 @@ export function promoted({ ledger, branch }: SessionState, ids: readonly string[
   if (coversUpToId === undefined) return [];
   const observationIds = ids.filter((id) => ledger.observations.has(id));
   const reflectionIds = ids.filter((id) => ledger.reflections.has(id));
-  return [
-    ...(observationIds.length > 0
-      ? [
-          {
-            customType: OBSERVATIONS_DROPPED,
-            data: { observationIds, coversUpToId, reason: PROMOTED },
-          } as const,
-        ]
-      : []),
-    ...(reflectionIds.length > 0
-      ? [{ customType: REFLECTIONS_DROPPED, data: { reflectionIds, coversUpToId, kind: PROMOTED } } as const]
-      : []),
-  ];
+  const entries: HandEntry[] = [];
+  if (observationIds.length > 0) {
+    const data: ObservationsDropped = { observationIds, coversUpToId, reason: PROMOTED };
+    entries.push({ customType: OBSERVATIONS_DROPPED, data });
+  }
+  if (reflectionIds.length > 0) {
+    const together = entries.length > 0 ? { withPrevious: true as const } : {};
+    const data: ReflectionsDropped = { reflectionIds, coversUpToId, kind: PROMOTED, ...together };
+    entries.push({ customType: REFLECTIONS_DROPPED, data });
+  }
+  return entries;
 }
 
 const ACT_WORDS: Readonly<Record<HandActName, string>> = {

@@ -11,6 +11,8 @@ export const HandFactSchema = z.object({
   ids: z.array(z.string()),
   /** Id of the hand-made entry that this one takes back */
   undoes: z.string().optional(),
+  /** It is one act with the entry before it: lines of both kinds are promoted in one go, by two entries. */
+  withPrevious: z.boolean().optional(),
 });
 export type HandFact = z.infer<typeof HandFactSchema>;
 
@@ -59,18 +61,17 @@ export function latestAct({ acts }: Hand): HandAct | undefined {
  * them comes next; an entry that changes nothing is no act.
  */
 export function applyHand(draft: Draft<Hand>, fact: HandFact, entryId: string, entry: number): void {
-  const { act, ids, undoes } = fact;
+  const { act, ids, undoes, withPrevious = false } = fact;
   const undone = undoes === undefined ? undefined : draft.acts.find((one) => one.entryId === undoes);
   const changed = [...new Set(ids)].filter((id) => change(draft, act, id, entry, undone?.act));
   if (undone) draft.acts = draft.acts.filter((one) => one !== undone);
-  else if (changed.length > 0) remember(draft, { entryId, entry, act, ids: changed });
+  else if (changed.length > 0) remember(draft, { entryId, entry, act, ids: changed }, withPrevious);
 }
 
-/** Lines of both kinds are promoted in one go, by two entries: that is one act. */
-function remember(draft: Draft<Hand>, act: HandAct): void {
+function remember(draft: Draft<Hand>, act: HandAct, withPrevious: boolean): void {
   const last = draft.acts.at(-1);
-  const goesOn = act.act === "promoted" && last?.act === "promoted" && last.entry === act.entry - 1;
-  if (last && goesOn) Object.assign(last, { entry: act.entry, ids: [...last.ids, ...act.ids] });
+  if (withPrevious && last?.act === act.act && last.entry === act.entry - 1)
+    Object.assign(last, { entry: act.entry, ids: [...last.ids, ...act.ids] });
   else draft.acts.push({ ...act, ids: [...act.ids] });
 }
 
@@ -83,8 +84,10 @@ function change(
   undone: HandActName | undefined,
 ): boolean {
   switch (act) {
-    case "pinned":
     case "noted":
+      pinned.add(id);
+      return true;
+    case "pinned":
       return !pinned.has(id) && pinned.add(id) !== undefined;
     case "unpinned":
       return pinned.delete(id);
