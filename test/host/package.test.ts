@@ -25,6 +25,8 @@ const ENTRIES = [
   "src/host/cli/bin.js",
   "src/host/pi/extension.ts",
   "src/host/pi/entry-renderers.ts",
+  "src/host/pi/hand/register-hand.ts",
+  "src/host/pi/hand/sent-messages.ts",
   "src/host/pi/oldest-pi.ts",
   "src/reducers/harmless-text.ts",
   "src/reducers/words.ts",
