@@ -10,6 +10,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { startScriptedModel } from "../../demo/model/scripted-model.ts";
 import { runPi } from "../../demo/pi/pi-launch.ts";
 import { startPi } from "../../demo/pi/pi-process.ts";
 import { parseSession } from "../../src/reducers/entries/session-file.ts";
@@ -179,6 +180,25 @@ describe("promoting where nobody can be asked", { timeout: 60_000 }, () => {
     const refusal = await promote(`${FACT.id} --yes`);
     expect(refusal).toMatch(/AGENTS\.md: line 1 begins a block of memory lines that no line ends: put/);
     expect(summaryNow()).toContain(FACT.content);
+  });
+
+  it("has Pi tell the agent what was promoted from its next start on, and the summary no more", async () => {
+    const model = await startScriptedModel({ agent: () => ({ text: "Yes." }) });
+    const start = (prompt: string) => {
+      const { model: _none, ...rest } = launch();
+      return runPi({ ...rest, modelUrl: model.url }, ["-p", prompt]);
+    };
+    try {
+      await start("Are times in minutes?");
+      await start(`/om:promote ${LESSON.id} --yes`);
+      await start("And now?");
+      const [before, after] = model.by("agent").map(({ body }) => JSON.stringify(body));
+      expect(before).not.toContain(LESSON.content);
+      expect(after).toContain(LESSON.content);
+      expect(summaryNow()).not.toContain(LESSON.content);
+    } finally {
+      await model.close();
+    }
   });
 
   it("writes nothing into a project that is not trusted", async () => {
