@@ -14,6 +14,7 @@ import { startScriptedModel } from "../../demo/model/scripted-model.ts";
 import { runPi } from "../../demo/pi/pi-launch.ts";
 import { startPi } from "../../demo/pi/pi-process.ts";
 import { parseSession } from "../../src/reducers/entries/session-file.ts";
+import { memoryId } from "../../src/reducers/ledger/memory-id.ts";
 import { openMemory } from "../../src/reducers/memory.ts";
 import {
   assistant,
@@ -26,6 +27,7 @@ import {
   user,
 } from "../support/sessions/builders.ts";
 import { SESSION_HEADER } from "../support/sessions/plain-session.ts";
+import { fixtureText } from "../support/sessions/v3-sessions.ts";
 import { EXTENSION, NEVER, waitFor } from "./support/harness.ts";
 import { HAS_TMUX, openTerminal, type PiTerminal } from "./support/terminal.ts";
 
@@ -199,6 +201,30 @@ describe("promoting where nobody can be asked", { timeout: 60_000 }, () => {
     } finally {
       await model.close();
     }
+  });
+
+  it("says so when a line no longer holds, was forgotten or is there already", async () => {
+    const text = fixtureText("every-ledger-entry").replace("/work/ferries", join(dir, "work"));
+    writeFileSync(session, text);
+    const [superseded, newer, forgotten, moved] = [
+      "User asked whether bay 5 is open; nobody knew.",
+      "User had bay 5 closed until noon.",
+      "The schedule is kept in SQLite.",
+      "Tests run before each commit.",
+    ].map(memoryId);
+    expect(await promote(`${superseded}`)).toContain(
+      `[${superseded}] no longer holds by memory: [${newer}] has taken its place.`,
+    );
+    expect(await promote(`${forgotten} --yes`)).toContain(`[${forgotten}] was forgotten by your word`);
+    expect(existsSync(agents)).toBe(false);
+    // Somebody has taken it out of the file: it goes there again when it is asked for, and changes nothing in memory.
+    const before = summaryNow();
+    expect(await promote(`${moved} --yes`)).toMatch(/Wrote 1 line into (?!.*summaries)/);
+    expect(await promote(`${moved} --yes`)).toMatch(
+      /stands in \S+AGENTS\.md already, and no longer in memory\./,
+    );
+    expect(summaryNow()).toBe(before);
+    expect(readFileSync(session, "utf8")).not.toMatch(/"promoted"[\s\S]*"compaction"[\s\S]*"promoted"/);
   });
 
   it("writes nothing into a project that is not trusted", async () => {

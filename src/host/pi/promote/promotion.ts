@@ -3,7 +3,7 @@ import type { LiveSession } from "../../../effects/live-session.ts";
 import { harmlessText } from "../../../reducers/harmless-text.ts";
 import { type HandledMemory, namedIn, promoted } from "../../../reducers/ledger/hand/hand-entries.ts";
 import { recallFrom } from "../../../reducers/ledger/recall.ts";
-import { clipped, countOf, grouped } from "../../../reducers/words.ts";
+import { countOf, grouped } from "../../../reducers/words.ts";
 import type { Show } from "../session-ui.ts";
 import { type BlockPlan, BrokenBlockError, type Promoted, planBlock } from "./agents-block.ts";
 import { type AgentsFile, AgentsFileError, readAgentsFile, writeAgentsFile } from "./agents-file.ts";
@@ -123,24 +123,19 @@ function planIn(file: AgentsFile, lines: readonly Promoted[]): BlockPlan {
   }
 }
 
-const MOST_LINES = 24;
-const LONGEST_LINE = 240;
-
-/** The change line by line, what the block costs, and what becomes of the lines in memory. */
+/** The change line by line and as a whole, what the block costs, and what becomes of the lines in memory. */
 function previewWords(file: AgentsFile, plan: BlockPlan, leaving: number): string {
   const { edits, tokens, added } = plan;
   const name = file.bytes === undefined ? `${file.path} (a new file)` : file.path;
   if (added.length === 0) return `${name} has them already. ${leavesWords(leaving)}`;
   const changes = edits.flatMap(({ at, remove, add }) => [
     `line ${at + 1}:`,
-    ...remove.map((line) => `- ${clipped(line, LONGEST_LINE)}`),
-    ...add.map((line) => `+ ${clipped(line, LONGEST_LINE)}`.trimEnd()),
+    ...remove.map((line) => `- ${line}`),
+    ...add.map((line) => `+ ${line}`.trimEnd()),
   ]);
-  const more = changes.length - MOST_LINES;
-  const shown = more > 1 ? [...changes.slice(0, MOST_LINES), `… and ${countOf(more, "line")} more`] : changes;
   const now = tokens.before > 0 ? ` (now ${grouped(tokens.before)})` : "";
   const cost = `The block will cost about ${countOf(tokens.after, "token")} of every request${now}.`;
-  return [name, ...shown, "", cost, ...(leaving > 0 ? [leavesWords(leaving)] : [])].join("\n");
+  return [name, ...changes, "", cost, ...(leaving > 0 ? [leavesWords(leaving)] : [])].join("\n");
 }
 
 function leavesWords(count: number): string {

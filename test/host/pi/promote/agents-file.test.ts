@@ -99,6 +99,9 @@ describe("a project's AGENTS.md", () => {
     rmSync(path);
     symlinkSync(join(project, "gone.md"), path);
     expectRefusal(/is a link that leads nowhere/);
+    rmSync(path);
+    symlinkSync(path, path);
+    expectRefusal(/is a link that leads nowhere/);
     // A folder whose name begins like the project's is not within it.
     rmSync(path);
     mkdirSync(join(outside, "project-2"));
