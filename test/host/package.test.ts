@@ -225,7 +225,9 @@ describe("the extension in a real Pi", () => {
     });
     try {
       const { commands } = (await pi.send("get_commands")) as { commands: { name: string }[] };
-      expect(commands.map(({ name }) => name)).toEqual(expect.arrayContaining(["om:status", "om:view", "om:promote"]));
+      expect(commands.map(({ name }) => name)).toEqual(
+        expect.arrayContaining(["om:status", "om:view", "om:promote"]),
+      );
       // The engine comes from dist/: it is loaded by the first command.
       expect((await pi.command("/om:status")).join("\n")).toMatch(/observ/i);
     } finally {
