@@ -58,6 +58,7 @@ export type { LaneName, Worker } from "./reducers/engine/lane-names.ts";
 export type { SessionHost } from "./reducers/engine/session-host.ts";
 export type { EntryLike } from "./reducers/entries/entry.ts";
 export type { EntryKind, IgnoredReason } from "./reducers/entries/entry-fact.ts";
+export type { Hand, HandAct, HandActName } from "./reducers/ledger/hand/hand.ts";
 export type {
   CompactionRecord,
   Dropped,

@@ -2,6 +2,7 @@ import { Command, CommanderError } from "commander";
 import packageJson from "../../../package.json" with { type: "json" };
 import { asOneLine } from "../../reducers/ledger/memory-id.ts";
 import { doctorCommand } from "./doctor-command.ts";
+import { exportCommand } from "./export/export-command.ts";
 import { inspectCommand } from "./inspect-command.ts";
 import { createIo, EXIT, type Io, UsageError } from "./io.ts";
 import { recallCommand } from "./recall-command.ts";
@@ -19,6 +20,7 @@ const SUBCOMMANDS: readonly ((io: Io, exit: (code: number) => void) => Command)[
   tuneCommand,
   viewCommand,
   recallCommand,
+  exportCommand,
   scrubCommand,
   doctorCommand,
 ];

@@ -1,4 +1,4 @@
-import { type Branch, idAt, isSourceAt, kindAt, NOWHERE, positionOf } from "../branch.ts";
+import { type Branch, idAt, isEditedAt, isSourceAt, kindAt, NOWHERE, positionOf } from "../branch.ts";
 import { type EntryLookup, fieldsOf, textOf } from "../entries/entry.ts";
 import { type ContextEdit, contextEditOf, renderSource } from "../entries/sources.ts";
 import type { SessionState } from "../session.ts";
@@ -173,7 +173,7 @@ function recallSource(branch: Branch, lookup: EntryLookup, entryId: string): Rec
   const kind = kindAt(branch, position);
   const isOutput = kind === "toolResult" || kind === "bash";
   if (!isSourceAt(branch, position)) return { entryId, status: "omitted", text, isOutput };
-  const edit = latestEdit(branch, lookup, entryId);
+  const edit = isEditedAt(branch, position) ? latestEdit(branch, lookup, entryId) : undefined;
   const replacement = edit && renderSource(entry, lookup, { replacement: edit.content });
   const isReplaced = replacement !== undefined && replacement !== text;
   return { entryId, status: "found", text, isOutput, ...(isReplaced && { replacement }) };
@@ -181,7 +181,6 @@ function recallSource(branch: Branch, lookup: EntryLookup, entryId: string): Rec
 
 /** The context edit that holds for an entry. Walks the branch's edits from the newest on. */
 function latestEdit(branch: Branch, lookup: EntryLookup, targetId: string): ContextEdit | undefined {
-  if (branch.edits.length === 0) return undefined;
   for (let at = branch.length - 1; at >= 0; at--) {
     if (kindAt(branch, at) !== "contextEdit") continue;
     const edit = contextEditOf(lookup(idAt(branch, at) ?? ""));

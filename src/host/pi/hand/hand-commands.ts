@@ -15,10 +15,11 @@ import {
 import { linesWith, type MemoryLine, memoryLines } from "../../../reducers/ledger/hand/named-record.ts";
 import { OBSERVATIONS_RECORDED, REFLECTIONS_RECORDED } from "../../../reducers/ledger/records.ts";
 import { clipped } from "../../../reducers/words.ts";
+import { createPromotion } from "../promote/promotion.ts";
 import type { Show } from "../session-ui.ts";
 
 const COMMANDS = { pin, unpin, forget, note, undo } as const;
-export type HandCommand = keyof typeof COMMANDS;
+export type HandCommand = keyof typeof COMMANDS | "promote";
 
 interface HandCommandsOptions {
   session: LiveSession;
@@ -34,10 +35,11 @@ export interface HandCompletion {
   description: string;
 }
 
+const SEVERAL_IDS = /^(?:\[?[0-9a-f]{12}\]?[\s,]+)*/;
 const MOST_COMPLETIONS = 20;
 const LONGEST_DESCRIPTION = 120;
 
-/** The user's hand on memory: the commands `/om:pin`, `unpin`, `forget`, `note` and `undo`. */
+/** The user's hand on memory: the commands `/om:pin`, `unpin`, `forget`, `note`, `promote` and `undo`. */
 export function createHandCommands({ session, entries, show }: HandCommandsOptions) {
   let lines: { of: unknown; found: MemoryLine[] } | undefined;
 
@@ -59,9 +61,11 @@ export function createHandCommands({ session, entries, show }: HandCommandsOptio
     };
   }
 
+  const promote = createPromotion({ session, handled, show });
+
   return {
-    /** Carries a command out: appends what it comes to, and tells the user. */
-    act(command: HandCommand, args: string, ctx: ExtensionContext): void {
+    /** Carries a command out: appends what it comes to, and tells the user; a promotion asks the user first. */
+    async act(command: HandCommand, args: string, ctx: ExtensionContext): Promise<void> {
       session.sync();
       if (session.isExtendedElsewhere()) {
         show(
@@ -70,6 +74,7 @@ export function createHandCommands({ session, entries, show }: HandCommandsOptio
         );
         return;
       }
+      if (command === "promote") return promote(args, ctx);
       const { entries: made, words }: HandAnswer = COMMANDS[command](handled(), args);
       if (made.length > 0) session.append(made);
       show(ctx, words);
@@ -79,13 +84,20 @@ export function createHandCommands({ session, entries, show }: HandCommandsOptio
     completions(command: HandCommand, typed: string): HandCompletion[] | null {
       session.sync();
       const { hand, observations } = session.state().session.ledger;
+      // What follows the id to forget is the reason; other commands take several ids.
+      const picked = command === "forget" ? "" : (SEVERAL_IDS.exec(typed)?.[0] ?? "");
+      const words = typed.slice(picked.length);
       const isMeant = ({ id, kind }: MemoryLine) =>
         command === "forget" ||
+        command === "promote" ||
         (kind === "observation" && observations.has(id) && isPinned(hand, id) === (command === "unpin"));
-      const found = linesWith(linesNow().filter(isMeant), typed);
-      if (found.length === 0 || found.some(({ id }) => typed.startsWith(id))) return null;
+      const found = linesWith(
+        linesNow().filter((line) => isMeant(line) && !picked.includes(line.id)),
+        words,
+      );
+      if (found.length === 0 || found.some(({ id }) => words.startsWith(id))) return null;
       return found.slice(0, MOST_COMPLETIONS).map(({ id, text }) => ({
-        value: id,
+        value: picked + id,
         label: id,
         description: clipped(text.slice(id.length + 3), LONGEST_DESCRIPTION),
       }));

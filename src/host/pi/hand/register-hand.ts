@@ -7,12 +7,13 @@ const DESCRIPTIONS: Readonly<Record<HandCommand, string>> = {
   unpin: "Memory: let a pinned line go like any other",
   forget: "Memory: take a line out, with a reason if you like",
   note: "Memory: keep a fact as you say it",
+  promote: "Memory: move lines into this project's AGENTS.md, after a look at the change",
   undo: "Memory: take back what you did last by hand",
 };
 
 interface Registration {
   /** Does something with the session's memory; a fault of ours goes no further. */
-  attempt: (ctx: ExtensionContext, act: (session: MemorySession) => void) => Promise<void>;
+  attempt: (ctx: ExtensionContext, act: (session: MemorySession) => Promise<void>) => Promise<void>;
   /** The session's memory if it is loaded: a completion waits for nothing. */
   loaded: () => Promise<MemorySession | undefined>;
 }

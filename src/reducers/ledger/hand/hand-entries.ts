@@ -198,7 +198,7 @@ const ACT_WORDS: Readonly<Record<HandActName, string>> = {
   noted: "memory has forgotten the note",
   forgotten: "it is in memory again",
   restored: "it is forgotten again",
-  promoted: "it is in memory again",
+  promoted: "it is in memory again, and stays in AGENTS.md until you take it out there",
 };
 
 function inverseOf({ act, ids: changed, entryId: undoes }: HandAct): HandEntry {
