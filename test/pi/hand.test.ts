@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { ChatRequest } from "../../demo/model/scripted-model.ts";
 import type { PiProcess } from "../../demo/pi/pi-process.ts";
-import { customEntries } from "../../demo/pi/session-file.ts";
+import { customEntries, type SessionLine } from "../../demo/pi/session-file.ts";
+import { fieldsOf } from "../../src/reducers/entries/entry.ts";
 import { OBSERVATIONS_RECORDED, type ObservationsRecorded } from "../../src/reducers/ledger/records.ts";
 import { lanesAtRest, onlyObserver, prose, withPi } from "./support/harness.ts";
 import { HAS_TMUX, openTerminal } from "./support/terminal.ts";
@@ -14,6 +15,10 @@ function observationsIn(entries: Parameters<typeof customEntries>[0]) {
 
 const sentTo = (requests: { body: ChatRequest }[]) =>
   JSON.stringify(requests.map(({ body }) => body.messages));
+
+function isUserMessage({ message }: SessionLine): boolean {
+  return fieldsOf(message).role === "user";
+}
 
 /** What a command tells, as one text. */
 async function tell(pi: PiProcess, command: string): Promise<string> {
@@ -72,6 +77,9 @@ describe("memory corrected by hand", () => {
       const after = await tell(pi, "/om:view");
       expect(after).not.toContain(wrong.id);
       expect(after).toContain("The release is frozen until Friday.");
+      expect(await tell(pi, "/om:status")).toMatch(/by hand +2 pinned, 1 forgotten/);
+      const lastUser = (await pi.entries()).findLast(isUserMessage);
+      await pi.fork(lastUser?.id ?? "");
       expect(await tell(pi, "/om:status")).toMatch(/by hand +2 pinned, 1 forgotten/);
       expect(await tell(pi, "/om:undo")).toContain(wrong.id);
       expect(await tell(pi, "/om:view full")).toContain(wrong.id);
