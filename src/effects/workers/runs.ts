@@ -3,6 +3,7 @@ import type { Command } from "../../machines/commands.ts";
 import { type Branch, isSourceAt, NOWHERE, positionOf } from "../../reducers/branch.ts";
 import type { Unstamped } from "../../reducers/engine/events.ts";
 import type { Worker } from "../../reducers/engine/lane-names.ts";
+import { COST, type CostRecorded } from "../../reducers/ledger/records.ts";
 import { messageOf } from "../../reducers/message-of.ts";
 import type { SessionState } from "../../reducers/session.ts";
 import { commandsOf, type Effect } from "../effect.ts";
@@ -40,7 +41,7 @@ export const workerRuns: Effect = (steps$, session) => {
 };
 
 function finished({ runId, worker }: StartRun, result: JobResult, durationMs: number): Unstamped {
-  const { entries: _, asked: __, failure, ...facts } = result;
+  const { entries: _, asked: __, paid: ___, failure, ...facts } = result;
   const why = failure && { failure: { kind: failure.kind, message: failure.message } };
   return { type: "run.finished", runId, worker, durationMs, ...facts, ...why };
 }
@@ -54,6 +55,7 @@ function runOf(command: StartRun, session: LiveSession, windows: LearntWindows):
     const read = session.state().session;
     return jobOf(command, session, windows).pipe(
       map((result) => appended(session, command.worker, result, read)),
+      tap(({ paid }) => keepCost(session, paid)),
     );
   });
   // A tick later: the hook that a run starts from must not wait for its prompt to be built.
@@ -79,7 +81,34 @@ function jobOf(command: StartRun, session: LiveSession, windows: LearntWindows):
   const access = whileOpen(session, windows.within(choice.access));
   return JOBS[command.worker](session, command, access).pipe(
     tap(({ asked = 0, failure }) => windows.went(access, asked, failure)),
+    map((result) => ({ ...result, ...paidIn(result, command, access) })),
   );
+}
+
+/** What a run took, if a model answered it. Pi knows no price of a model all of whose prices are zero. */
+function paidIn(
+  { usage }: JobResult,
+  { runId, worker }: StartRun,
+  { model }: ModelAccess,
+): Pick<JobResult, "paid"> {
+  const { cost, ...tokens } = usage;
+  if (Object.values(usage).every((amount) => amount === 0)) return {};
+  const isPriced =
+    cost > 0 || Object.values(model.cost ?? {}).some((price) => typeof price === "number" && price > 0);
+  const paid = {
+    worker,
+    model: `${model.provider}/${model.id}`,
+    usage: tokens,
+    ...(isPriced && { cost }),
+    runId,
+  };
+  return { paid };
+}
+
+/** Writes what a run took, after what it recorded. A session that is gone, or written to by others, cannot be told. */
+function keepCost(session: LiveSession, paid: CostRecorded | undefined): void {
+  if (paid && session.isOpen() && !session.isExtendedElsewhere())
+    session.append([{ customType: COST, data: paid }]);
 }
 
 /** The same access, for as long as there is a session to ask it for. */

@@ -2,7 +2,7 @@ import { positionOf, tokensBetween } from "../branch.ts";
 import { emptySession, extendSession, type SessionState, sessionOf } from "../session.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../settings.ts";
 import { AGENT_BUSY, type EngineEvent, type EngineEventOf, type Failure, type Usage } from "./events.ts";
-import { WORKERS, type Worker } from "./lane-names.ts";
+import type { Worker } from "./lane-names.ts";
 import { PLAIN_HOST, type SessionHost } from "./session-host.ts";
 
 /** What a worker has done since the session was opened in this process. */
@@ -118,15 +118,6 @@ export function restored(
   { agentIdle, workers, compactionFailure, replacedFolds = null, emptyRange }: Resumed,
 ): EngineState {
   return { ...state, agentIdle, workers, compactionFailure, replacedFolds, emptyRange };
-}
-
-/** What all workers have used so far. */
-export function totalSpend({ workers }: EngineState): { requests: number; usage: Usage } {
-  const all = WORKERS.map((worker) => workers[worker]);
-  return {
-    requests: all.reduce((sum, { requests }) => sum + requests, 0),
-    usage: all.map(({ usage }) => usage).reduce(addUsage, noUsage()),
-  };
 }
 
 export function noUsage(): Usage {

@@ -1,4 +1,6 @@
+import { WorkerSchema } from "../engine/lane-names.ts";
 import {
+  COST,
   FOLDED,
   isMemoryId,
   isObservation,
@@ -8,7 +10,16 @@ import {
   REFLECTIONS_DROPPED,
   REFLECTIONS_RECORDED,
 } from "../ledger/records.ts";
-import { type EntryLike, type EntryLookup, fieldsOf, messageOf, textOf } from "./entry.ts";
+import { dateOf } from "../words.ts";
+import {
+  type EntryLike,
+  type EntryLookup,
+  type Fields,
+  fieldsOf,
+  messageOf,
+  textOf,
+  timeOf,
+} from "./entry.ts";
 import type { EntryFact, EntryKind, LedgerFact } from "./entry-fact.ts";
 import { estimateMessageTokens } from "./tokens.ts";
 
@@ -194,9 +205,30 @@ function describeCustom(base: EntryFact, entry: EntryLike): EntryFact {
         observationIds: [],
         ...dropsOf("reflectionIds", values, fieldsOf(data).replacedBy),
       }));
+    case COST:
+      return { ...base, ...costOf(entry, fieldsOf(data)) };
     default:
       return textOf(customType).startsWith("om.") ? { ...base, ignored: { reason: "v2", records: 1 } } : base;
   }
+}
+
+/** What an entry says that a run took; nothing where it names no worker of ours. */
+function costOf(entry: EntryLike, { worker, usage, cost }: Fields): Pick<EntryFact, "cost"> {
+  const known = WorkerSchema.safeParse(worker);
+  if (!known.success) return {};
+  const { input, output, cacheRead, cacheWrite } = fieldsOf(usage);
+  const at = timeOf(entry);
+  const fact = {
+    worker: known.data,
+    day: at > 0 ? dateOf(at) : "",
+    input: amountOf(input) + amountOf(cacheRead) + amountOf(cacheWrite),
+    output: amountOf(output),
+  };
+  return { cost: typeof cost === "number" ? { ...fact, usd: amountOf(cost) } : fact };
+}
+
+function amountOf(value: unknown): number {
+  return typeof value === "number" && Number.isFinite(value) && value > 0 ? value : 0;
 }
 
 function describeLedger(

@@ -59,11 +59,11 @@ const observe = (content: string, ...sourceEntryIds: string[]) =>
 const reflect = (content: string, ...supportingObservationIds: string[]) =>
   answer("record_reflections", { reflections: [{ content, supportingObservationIds }] });
 
-/** The data of the branch's ledger entries, oldest first. */
+/** The data of the branch's memory entries, oldest first. */
 function ledger(): Record<string, unknown>[] {
   return pi.branch().flatMap((entry) => {
     const { customType, data } = entry as { customType?: string; data?: Record<string, unknown> };
-    return customType?.startsWith("om.") && data ? [data] : [];
+    return customType?.startsWith("om.") && customType !== "om.cost" && data ? [data] : [];
   });
 }
 

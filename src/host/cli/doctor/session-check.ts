@@ -7,6 +7,8 @@ import { isVisibleMemoryStale } from "../../../reducers/ledger/projections.ts";
 import { sessionOfEntries } from "../../../reducers/memory.ts";
 import { messageOf } from "../../../reducers/message-of.ts";
 import type { Settings } from "../../../reducers/settings.ts";
+import { isPartial, type Spend, totalOf } from "../../../reducers/spend.ts";
+import { spentWords } from "../../../reducers/spend-words.ts";
 import { countOf, grouped } from "../../../reducers/words.ts";
 import { scrubSession, secretsWords } from "../input/session-secrets.ts";
 import { breakOffWords } from "../replay/replay-source.ts";
@@ -68,6 +70,12 @@ function secretsIn(name: string, bytes: Buffer): Finding[] {
   return [finding("note", `${name}: secrets stand in it: ${secretsWords(secrets)}`, advice)];
 }
 
+/** What the session's memory took so far; nothing where nothing is known of it. */
+function spendWords(spend: Spend): string {
+  const total = totalOf(spend);
+  return total.runs === 0 ? "" : `, ${spentWords(total, isPartial(spend))}`;
+}
+
 function judge(name: string, text: string, settings: Settings): Finding[] {
   const { entries, problems, breakOff } = readSessionFile(text);
   const { session } = sessionOfEntries(entries);
@@ -105,6 +113,6 @@ function judge(name: string, text: string, settings: Settings): Finding[] {
     counts.observations === 0
       ? "no memory"
       : `${countOf(counts.active, "active observation")}, ${countOf(counts.reflections, "reflection")}`;
-  const state = `${name}: ${countOf(entries.length, "entry", "entries")}, ${memory}, ${grouped(observe)} tokens unobserved`;
+  const state = `${name}: ${countOf(entries.length, "entry", "entries")}, ${memory}, ${grouped(observe)} tokens unobserved${spendWords(ledger.spend)}`;
   return findings.length > 0 ? findings : [finding("ok", state)];
 }
