@@ -53,7 +53,14 @@ export function sessionHealth(read: Buffer | SessionProblem, settings: Settings)
 }
 
 function unreadable(problem: SessionProblem): SessionHealth {
-  return { entries: 0, observations: 0, reflections: 0, unobserved: 0, spend: noSpend(), problems: [problem] };
+  return {
+    entries: 0,
+    observations: 0,
+    reflections: 0,
+    unobserved: 0,
+    spend: noSpend(),
+    problems: [problem],
+  };
 }
 
 function judged(text: string, settings: Settings): SessionHealth {
