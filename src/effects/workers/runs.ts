@@ -105,10 +105,17 @@ function paidIn(
   return { paid };
 }
 
-/** Writes what a run took, after what it recorded. A session that is gone, or written to by others, cannot be told. */
+/**
+ * Writes what a run took, after what it recorded. A session that is gone, or written to by others, cannot be told; a run
+ * whose records stand has not failed for it, and its spend reads "at least" from then on.
+ */
 function keepCost(session: LiveSession, paid: CostRecorded | undefined): void {
-  if (paid && session.isOpen() && !session.isExtendedElsewhere())
+  if (!paid || !session.isOpen() || session.isExtendedElsewhere()) return;
+  try {
     session.append([{ customType: COST, data: paid }]);
+  } catch {
+    // The file could not be written to; Pi says so itself at its next entry.
+  }
 }
 
 /** The same access, for as long as there is a session to ask it for. */
