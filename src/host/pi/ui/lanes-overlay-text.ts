@@ -89,7 +89,7 @@ function memoryLines(state: EngineState, workerModel: string, paint: Paint): str
 
 function toneOf(state: string): Tone {
   if (isUnderWay(state)) return "accent";
-  if (state === "due" || state === "coolingDown") return "warning";
+  if (["due", "coolingDown", "overBudget"].includes(state)) return "warning";
   if (state === "backingOff") return "error";
   return state === "passive" ? "dim" : "success";
 }
