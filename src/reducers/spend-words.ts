@@ -31,6 +31,14 @@ export function budgetUseWords({ key, used, limit }: BudgetUse): string {
   return `${dollars(used)} of ${key === "dayUsd" ? "today" : "this session"}'s ${dollars(limit)}`;
 }
 
+/** Each limit that is set as a row of its words, `used up` where it is. */
+export function budgetRows(uses: readonly BudgetUse[]): { name: string; value: string }[] {
+  return uses.map((use) => ({
+    name: "budget",
+    value: `${budgetUseWords(use)}${use.used >= use.limit ? ", used up" : ""}`,
+  }));
+}
+
 /** How people get memory going again. */
 export function budgetAdvice({ key }: BudgetUse): string {
   const raised = `when budget.${key} is raised in the settings and the session is reloaded (/reload)`;

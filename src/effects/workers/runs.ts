@@ -12,6 +12,7 @@ import { JOBS, type JobResult, type LedgerEntry, NOTHING_DONE } from "./jobs.ts"
 import { createLearntWindows, type LearntWindows } from "./model/learnt-windows.ts";
 import { WindowTooSmallError } from "./model/prompt-room.ts";
 import type { ModelAccess } from "./model/request.ts";
+import { mayAskAgain, withinDayBudget } from "./run-budget.ts";
 
 const ABORTED: JobResult = { ...NOTHING_DONE, outcome: "aborted" };
 
@@ -34,7 +35,10 @@ export const workerRuns: Effect = (steps$, session) => {
       const startedAt = session.now();
       return merge(runOf(command, session, windows), aborted$).pipe(
         take(1),
-        map((result) => finished(command, result, session.now() - startedAt)),
+        map((result) => ({
+          ...finished(command, result, session.now() - startedAt),
+          ...session.dayBudget?.news(),
+        })),
       );
     }),
   );
@@ -52,11 +56,13 @@ function runOf(command: StartRun, session: LiveSession, windows: LearntWindows):
   const run$ = defer(() => {
     if (isTooLate) return of(ABORTED);
     if (session.isExtendedElsewhere()) return of(stale(NOTHING_DONE));
-    const read = session.state().session;
-    return jobOf(command, session, windows).pipe(
-      map((result) => appended(session, command.worker, result, read)),
-      tap(({ paid }) => keepCost(session, paid)),
-    );
+    return withinDayBudget(session, () => {
+      const read = session.state().session;
+      return jobOf(command, session, windows).pipe(
+        map((result) => appended(session, command.worker, result, read)),
+        tap(({ paid }) => keepCost(session, paid)),
+      );
+    });
   });
   // A tick later: the hook that a run starts from must not wait for its prompt to be built.
   return nextTick.pipe(
@@ -126,6 +132,7 @@ function whileOpen(session: LiveSession, access: ModelAccess): ModelAccess {
       if (!session.isOpen()) throw new Error("the session has ended");
       return access.stream(context, options);
     },
+    mayAskAgain: (used) => mayAskAgain(session, used),
   };
 }
 

@@ -27,10 +27,25 @@ interface Budgeted {
   readonly daySpent: DaySpent | null;
 }
 
+/** What a run in flight has used that no session tells of yet: USD, and model tokens in and out. */
+export interface InFlight {
+  readonly usd: number;
+  readonly tokens: number;
+}
+
+const NOTHING: InFlight = { usd: 0, tokens: 0 };
+
 /** Each limit that is set, and what is used of it. What has no known price uses up no money. */
-export function budgetUses({ settings: { budget = {} }, session, daySpent }: Budgeted): BudgetUse[] {
-  const { usd, input, output } = totalOf(session.ledger.spend);
-  const used = { sessionUsd: usd, sessionTokens: input + output, dayUsd: daySpent?.usd ?? 0 };
+export function budgetUses(
+  { settings: { budget = {} }, session, daySpent }: Budgeted,
+  { usd, tokens } = NOTHING,
+): BudgetUse[] {
+  const total = totalOf(session.ledger.spend);
+  const used = {
+    sessionUsd: total.usd + usd,
+    sessionTokens: total.input + total.output + tokens,
+    dayUsd: (daySpent?.usd ?? 0) + usd,
+  };
   return (["sessionUsd", "sessionTokens", "dayUsd"] as const).flatMap((key) => {
     const limit = budget[key];
     return limit === undefined ? [] : [{ key, used: used[key], limit }];
@@ -38,6 +53,6 @@ export function budgetUses({ settings: { budget = {} }, session, daySpent }: Bud
 }
 
 /** The first limit that is used up; undefined while a worker may run. */
-export function overBudget(budgeted: Budgeted): BudgetUse | undefined {
-  return budgetUses(budgeted).find(({ used, limit }) => used >= limit);
+export function overBudget(budgeted: Budgeted, inFlight = NOTHING): BudgetUse | undefined {
+  return budgetUses(budgeted, inFlight).find(({ used, limit }) => used >= limit);
 }

@@ -1,10 +1,11 @@
 import { clocksByLane } from "../../../machines/lanes/inputs.ts";
 import { isUnderWay, type LanesSnapshot } from "../../../machines/lanes/lanes.ts";
 import { whyLane } from "../../../machines/recording/explain.ts";
+import { budgetUses } from "../../../reducers/engine/budget.ts";
 import type { EngineState } from "../../../reducers/engine/engine-state.ts";
 import { LANES, laneOf, WORKERS } from "../../../reducers/engine/lane-names.ts";
 import { poolTarget } from "../../../reducers/settings.ts";
-import { spendRows } from "../../../reducers/spend-words.ts";
+import { budgetRows, spendRows } from "../../../reducers/spend-words.ts";
 import {
   countOf,
   duration,
@@ -82,6 +83,7 @@ function memoryLines(state: EngineState, workerModel: string, paint: Paint): str
     ),
     row("spend", spent?.value ?? ""),
     ...parts.map(({ name, value }) => row("", `${name} ${value}`)),
+    ...budgetRows(budgetUses(state)).map(({ name, value }) => row(name, value)),
     row("runs", perWorker === "" ? "none since this session was opened" : perWorker),
     row("model", workerModel),
   ];
