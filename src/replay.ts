@@ -72,3 +72,4 @@ export type {
 export type { Relevance } from "./reducers/ledger/records.ts";
 export type { SessionState } from "./reducers/session.ts";
 export { type Settings, SettingsSchema } from "./reducers/settings.ts";
+export type { Spend, Spent } from "./reducers/spend.ts";

@@ -11,6 +11,7 @@ import { memoryStatus } from "../../reducers/ledger/ledger.ts";
 import { activeObservations, coverageTiers, maximumDrops } from "../../reducers/ledger/pool.ts";
 import { resolveSelection, selectFull } from "../../reducers/ledger/projections.ts";
 import {
+  type CostRecorded,
   OBSERVATIONS_DROPPED,
   OBSERVATIONS_RECORDED,
   type ObservationsDropped,
@@ -35,7 +36,7 @@ import type { WorkerResult } from "./worker-result.ts";
 
 type StartRun = Extract<Command, { type: "startRun" }>;
 
-/** What is to be appended to the session. */
+/** What a run recorded, to be appended to the session. */
 export interface LedgerEntry {
   customType: string;
   data: ObservationsRecorded | ReflectionsRecorded | ObservationsDropped | ReflectionsDropped;
@@ -45,6 +46,8 @@ export interface LedgerEntry {
 export type JobResult = Omit<RunResult, "failure"> & {
   failure?: WorkerFailure;
   entries?: readonly LedgerEntry[];
+  /** What was paid for, whatever became of the records */
+  paid?: CostRecorded;
   /** Tokens of the last request; see `Spend` */
   asked?: number;
 };

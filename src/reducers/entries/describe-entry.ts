@@ -1,5 +1,7 @@
+import { WorkerSchema } from "../engine/lane-names.ts";
 import type { HandActName } from "../ledger/hand/hand.ts";
 import {
+  COST,
   FOLDED,
   isMemoryId,
   isObservation,
@@ -14,7 +16,16 @@ import {
   REFLECTIONS_DROPPED,
   REFLECTIONS_RECORDED,
 } from "../ledger/records.ts";
-import { type EntryLike, type EntryLookup, fieldsOf, messageOf, textOf } from "./entry.ts";
+import { dateOf } from "../words.ts";
+import {
+  type EntryLike,
+  type EntryLookup,
+  type Fields,
+  fieldsOf,
+  messageOf,
+  textOf,
+  timeOf,
+} from "./entry.ts";
 import type { EntryFact, EntryKind, LedgerFact } from "./entry-fact.ts";
 import { estimateMessageTokens } from "./tokens.ts";
 
@@ -214,6 +225,8 @@ function describeCustom(base: EntryFact, entry: EntryLike): EntryFact {
       return describeHand(base, "forgotten", ids, data);
     case MEMORY_RESTORED:
       return describeHand(base, "restored", ids, data);
+    case COST:
+      return { ...base, ...costOf(entry, fieldsOf(data)) };
     default:
       return textOf(customType).startsWith("om.") ? { ...base, ignored: { reason: "v2", records: 1 } } : base;
   }
@@ -241,6 +254,25 @@ function withNotes(data: unknown, fact: EntryFact): EntryFact {
   const noted = fact.ledger.records.filter(({ index }) => fieldsOf(observations[index]).origin === "user");
   if (noted.length === 0) return fact;
   return { ...fact, hand: { act: "noted", ids: noted.map(({ id }) => id) } };
+}
+
+/** What an entry says that a run took; nothing where it names no worker of ours. */
+function costOf(entry: EntryLike, { worker, usage, cost }: Fields): Pick<EntryFact, "cost"> {
+  const known = WorkerSchema.safeParse(worker);
+  if (!known.success) return {};
+  const { input, output, cacheRead, cacheWrite } = fieldsOf(usage);
+  const at = timeOf(entry);
+  const fact = {
+    worker: known.data,
+    day: at > 0 ? dateOf(at) : "",
+    input: amountOf(input) + amountOf(cacheRead) + amountOf(cacheWrite),
+    output: amountOf(output),
+  };
+  return { cost: typeof cost === "number" ? { ...fact, usd: amountOf(cost) } : fact };
+}
+
+function amountOf(value: unknown): number {
+  return typeof value === "number" && Number.isFinite(value) && value > 0 ? value : 0;
 }
 
 function describeLedger(

@@ -1,6 +1,7 @@
 import { type Draft, enableMapSet, isDraft, original } from "immer";
 import { type Branch, NOWHERE, positionOf } from "../branch.ts";
 import type { EntryFact, IgnoredReason, LedgerFact } from "../entries/entry-fact.ts";
+import { afterCost, afterMemory, noSpend, type Spend } from "../spend.ts";
 import { applyHand, emptyHand, type Hand, type HandFact, isPinned, isTakenOut } from "./hand/hand.ts";
 import type { Relevance } from "./records.ts";
 
@@ -91,6 +92,7 @@ export interface Ledger {
   readonly activeTokens: number;
   /** And of the active reflections */
   readonly reflectionTokens: number;
+  readonly spend: Spend;
   readonly compactions: number;
   readonly latestCompaction: CompactionRecord | null;
   /** The latest compaction of ours: what it folded is the visible memory. */
@@ -113,6 +115,7 @@ export function emptyLedger(): Ledger {
     counts: { observations: 0, reflections: 0, active: 0, dropped: 0, takenOut: 0 },
     activeTokens: 0,
     reflectionTokens: 0,
+    spend: noSpend(),
     compactions: 0,
     latestCompaction: null,
     latestFolded: null,
@@ -151,9 +154,12 @@ const IGNORED_ENTRIES_KEPT = 5;
  * (a batch cannot have read what came later).
  */
 export function applyEntry(draft: Draft<Ledger>, fact: EntryFact, branch: Branch, at: number): void {
-  const { ignored, compaction, ledger, hand } = fact;
+  const { ignored, compaction, ledger, hand, cost } = fact;
   if (ignored) ignore(draft, fact.id, ignored.reason, ignored.records);
   if (compaction) applyCompaction(draft, compaction, branch, at);
+  if (cost) draft.spend = afterCost(draft.spend, cost, at);
+  // What the user makes by hand costs nothing.
+  if (ledger && !hand) draft.spend = afterMemory(draft.spend, at);
   if (ledger) applyLedgerFact(draft, fact, ledger, branch, at);
   if (hand) applyHandFact(draft, hand, fact.id, at);
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Worker } from "../engine/lane-names.ts";
 import { fieldsOf } from "../entries/entry.ts";
 
 /**
@@ -10,6 +11,8 @@ export const OBSERVATIONS_RECORDED = "om.observations.recorded";
 export const REFLECTIONS_RECORDED = "om.reflections.recorded";
 export const OBSERVATIONS_DROPPED = "om.observations.dropped";
 export const REFLECTIONS_DROPPED = "om.reflections.dropped";
+/** Older readers pass over it. */
+export const COST = "om.cost";
 export const FOLDED = "om.folded";
 /** What the user does by hand. Readers that do not know these pass over them. */
 export const OBSERVATIONS_PINNED = "om.observations.pinned";
@@ -177,6 +180,18 @@ export interface MemoryForgotten extends HandMade {
 }
 export interface MemoryRestored extends HandMade {
   ids: string[];
+}
+
+/** What a run took that a model answered, whatever became of its records. */
+export interface CostRecorded {
+  worker: Worker;
+  /** `provider/id` */
+  model: string;
+  /** Model tokens */
+  usage: { input: number; output: number; cacheRead: number; cacheWrite: number };
+  /** USD; unset where the model has no price */
+  cost?: number;
+  runId: string;
 }
 
 /** Memory as somebody sees it: the agent after a compaction, or `/om:view`. */

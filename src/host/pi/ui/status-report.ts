@@ -1,7 +1,8 @@
 import { clocksByLane } from "../../../machines/lanes/inputs.ts";
 import { NOTHING_TO_FOLD } from "../../../machines/recording/explain.ts";
 import { idAt } from "../../../reducers/branch.ts";
-import { type EngineState, totalSpend } from "../../../reducers/engine/engine-state.ts";
+import { budgetUses } from "../../../reducers/engine/budget.ts";
+import type { EngineState } from "../../../reducers/engine/engine-state.ts";
 import { LANES, type LaneName, WORKERS } from "../../../reducers/engine/lane-names.ts";
 import { backlogOf } from "../../../reducers/engine/observer-chunk.ts";
 import { whyPassive } from "../../../reducers/engine/session-host.ts";
@@ -13,18 +14,17 @@ import { diffProjections, isVisibleMemoryStale } from "../../../reducers/ledger/
 import { instructionsIn, leftOutIn } from "../../../reducers/ledger/summary.ts";
 import { clocksOfSession, hasMemory, type SessionState } from "../../../reducers/session.ts";
 import { poolTarget } from "../../../reducers/settings.ts";
+import { budgetRows, spendRows } from "../../../reducers/spend-words.ts";
 import {
   backlogWords,
   CLOCK_LABELS,
   countOf,
-  dollars,
   grouped,
   LANE_LABELS,
   REPLACED_ADVICE,
   replacedWords,
   stateWords,
   timeOfDay,
-  usageWords,
 } from "../../../reducers/words.ts";
 import type { SettingsProblem } from "../../settings/settings.ts";
 import { memoryIn } from "./memory-view.ts";
@@ -113,7 +113,6 @@ function clockSection(state: EngineState): string {
 }
 
 function laneSection(state: EngineState, lanes: StatusInput["lanes"], workerModel: string): string {
-  const { requests, usage } = totalSpend(state);
   const passive = whyPassive(state, "observer");
   const runs = WORKERS.map((worker) => countOf(state.workers[worker].runs, `${worker} run`)).join(", ");
   return [
@@ -122,8 +121,11 @@ function laneSection(state: EngineState, lanes: StatusInput["lanes"], workerMode
       (lane) => `  ${LANE_LABELS[lane].padEnd(12)}  ${lanes[lane]} (${laneWords(state, lane, lanes)})`,
     ),
     `  model         ${workerModel}`,
-    `  so far        ${runs}`,
-    `  cost so far   ${dollars(usage.cost)} (${usageWords(requests, usage)}) since this session was opened`,
+    `  so far        ${runs} since this session was opened`,
+    ...spendRows(state.session.ledger.spend).map(
+      ({ name, value }, index) => `  ${(index === 0 ? "cost so far" : `  ${name}`).padEnd(13)} ${value}`,
+    ),
+    ...budgetRows(budgetUses(state)).map(({ name, value }) => `  ${name.padEnd(13)} ${value}`),
   ].join("\n");
 }
 

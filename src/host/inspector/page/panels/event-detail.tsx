@@ -1,4 +1,4 @@
-import { compact, dateOf, dollars, grouped, LANE_LABELS, timeOfDay } from "../../../../reducers/words.ts";
+import { compact, dateOf, grouped, LANE_LABELS, timeOfDay } from "../../../../reducers/words.ts";
 import type { Change } from "../../history/viewer-data.ts";
 import { stateStyle } from "../state-style.ts";
 import { detail, LANES } from "../store.ts";
@@ -63,7 +63,7 @@ export function EventDetailPanel() {
           </dl>
           <h2>Ledger</h2>
           <Rows rows={ledger} wide />
-          <h2>Spend so far</h2>
+          <h2>Spend since the session was opened</h2>
           <table class="spend">
             <thead>
               <tr>
@@ -80,7 +80,7 @@ export function EventDetailPanel() {
                   <td>{grouped(requests)}</td>
                   <td title={grouped(input)}>{fitting(input)}</td>
                   <td title={grouped(output)}>{fitting(output)}</td>
-                  <td>{dollars(cost)}</td>
+                  <td>{cost}</td>
                 </tr>
               ))}
             </tbody>
