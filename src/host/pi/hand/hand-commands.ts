@@ -2,6 +2,7 @@ import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import type { LiveSession } from "../../../effects/live-session.ts";
 import type { EntryLike } from "../../../reducers/entries/entry.ts";
 import { fieldsOf } from "../../../reducers/entries/entry.ts";
+import { harmlessText } from "../../../reducers/harmless-text.ts";
 import { isPinned } from "../../../reducers/ledger/hand/hand.ts";
 import {
   forget,
@@ -13,6 +14,7 @@ import {
   unpin,
 } from "../../../reducers/ledger/hand/hand-entries.ts";
 import { linesWith, type MemoryLine, memoryLines } from "../../../reducers/ledger/hand/named-record.ts";
+import { asCleanLine } from "../../../reducers/ledger/memory-id.ts";
 import { OBSERVATIONS_RECORDED, REFLECTIONS_RECORDED } from "../../../reducers/ledger/records.ts";
 import { clipped } from "../../../reducers/words.ts";
 import { createPromotion } from "../promote/promotion.ts";
@@ -96,10 +98,10 @@ export function createHandCommands({ session, entries, show }: HandCommandsOptio
         words,
       );
       if (found.length === 0 || found.some(({ id }) => words.startsWith(id))) return null;
-      return found.slice(0, MOST_COMPLETIONS).map(({ id, text }) => ({
+      return found.slice(0, MOST_COMPLETIONS).map(({ id, content }) => ({
         value: picked + id,
         label: id,
-        description: clipped(text.slice(id.length + 3), LONGEST_DESCRIPTION),
+        description: clipped(harmlessText(asCleanLine(content)), LONGEST_DESCRIPTION),
       }));
     },
   };

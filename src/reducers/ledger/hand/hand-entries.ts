@@ -101,7 +101,7 @@ export function forget(memory: HandledMemory, args: string): HandAnswer {
   const words = wordsOf(args);
   const reasonFrom = words.findIndex((word, at) => at > 0 && !isMemoryId(bare(word)));
   const [given, why] = reasonFrom < 0 ? [words, []] : [words.slice(0, reasonFrom), words.slice(reasonFrom)];
-  const named = namedIn(memory, given.join(" "), "/om:forget ID [reason]: the id of a line of memory");
+  const named = namedIn(memory, given.join(" "), "/om:forget ID [reason]: the id of a line of memory", args);
   if ("words" in named) return named;
   const { hand } = memory.session.ledger;
   const ids = named.records.map(({ id }) => id).filter((id) => !hand.forgotten.has(id));
@@ -222,6 +222,8 @@ export function namedIn(
   { session, lookup, isElsewhere }: HandledMemory,
   args: string,
   usage: string,
+  /** What the user typed, where more than ids was typed */
+  typed = args,
 ): { records: NamedRecord[] } | HandAnswer {
   const given = wordsOf(args);
   if (given.length === 0) return { entries: [], words: usage };
@@ -230,7 +232,7 @@ export function namedIn(
     const record = namedRecord(session, lookup, word);
     // A user who types words looks for the line that has them, not for one with the first of them.
     if (!record) {
-      const meant = records.length === 0 ? args : word;
+      const meant = records.length === 0 ? typed : word;
       return { entries: [], words: unknownIdWords(session, lookup, meant, isElsewhere) };
     }
     if (!records.some(({ id }) => id === record.id)) records.push(record);

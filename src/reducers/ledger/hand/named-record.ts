@@ -15,6 +15,8 @@ export interface MemoryLine {
   kind: "observation" | "reflection";
   /** As in a summary */
   text: string;
+  /** What it says, without id, time and relevance */
+  content: string;
 }
 
 /** What an id that a user gave stands for on a branch: a line, or one of each kind where both have one text. */
@@ -75,7 +77,7 @@ export function unknownIdWords(
   isElsewhere: (id: string) => boolean,
 ): string {
   const asked = `"${clipped(harmlessText(given), 40)}"`;
-  const id = givenMemoryId(given);
+  const id = givenMemoryId(given.trim().split(/\s/, 1)[0] ?? "");
   if (isMemoryId(id) && isElsewhere(id)) {
     return `${asked} is memory of another branch of this session; go there (/tree) to change it.`;
   }
@@ -104,11 +106,15 @@ function isNear(given: string, id: string): boolean {
 
 function linesOf({ observations, reflections }: ReturnType<typeof readProjection>): MemoryLine[] {
   return [
-    ...observations.map(
-      (record): MemoryLine => ({ id: record.id, kind: "observation", text: renderObservation(record) }),
-    ),
-    ...reflections.map(
-      (record): MemoryLine => ({ id: record.id, kind: "reflection", text: renderReflection(record) }),
-    ),
+    ...observations.map((one) => lineOf("observation", one, renderObservation(one))),
+    ...reflections.map((one) => lineOf("reflection", one, renderReflection(one))),
   ];
+}
+
+function lineOf(
+  kind: MemoryLine["kind"],
+  { id, content }: { id: string; content: string },
+  text: string,
+): MemoryLine {
+  return { id, kind, text, content };
 }
