@@ -7,6 +7,7 @@ import { createIo, EXIT, type Io, UsageError } from "./io.ts";
 import { recallCommand } from "./recall-command.ts";
 import { replayCommand } from "./replay/replay-command.ts";
 import { scrubCommand } from "./scrub-command.ts";
+import { searchCommand } from "./search-command.ts";
 import { tuneCommand } from "./tune-command.ts";
 import { viewCommand } from "./view-command.ts";
 
@@ -17,6 +18,7 @@ const SUBCOMMANDS: readonly ((io: Io, exit: (code: number) => void) => Command)[
   tuneCommand,
   viewCommand,
   recallCommand,
+  searchCommand,
   scrubCommand,
   doctorCommand,
 ];

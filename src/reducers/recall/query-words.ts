@@ -86,8 +86,7 @@ function partsOfRun(run: string): string[] {
 
 function matcherOf(word: string): Matcher {
   const standsAlone = /^[\p{L}\p{N}\p{M}_]+$/u.test(word) && [...word].length < SHORTEST_PART;
-  if (!standsAlone || IS_UNSPACED.test(word) || HANGUL.test(word))
-    return (text) => text.includes(word);
+  if (!standsAlone || IS_UNSPACED.test(word) || HANGUL.test(word)) return (text) => text.includes(word);
   const alone = new RegExp(`(?<![\\p{L}\\p{N}_])${word}(?![\\p{L}\\p{N}_])`, "u");
   return (text) => alone.test(text);
 }

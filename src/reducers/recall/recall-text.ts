@@ -94,7 +94,9 @@ function sectionOf({ head, body, within }: Part): Section {
 }
 
 function describe(recalled: Recalled): Part[] {
-  const { id, observation, reflection } = recalled;
+  const { id, observation, reflection, source } = recalled;
+  if (source)
+    return createSourceWords(recalled)(source, id).map((words) => ({ ...words, within: [], kind: "source" }));
   if (!observation && !reflection) {
     return [
       note(

@@ -103,7 +103,7 @@ export async function openSource(file: string, options: SourceOptions = {}): Pro
 }
 
 /** Reads a file that must be a Pi session. */
-async function openSession(file: string, leaf: string | undefined): Promise<SessionSource> {
+export async function openSession(file: string, leaf: string | undefined): Promise<SessionSource> {
   const source = await openSource(file, { leaf });
   if (source.kind === "session") return source;
   throw new UsageError(

@@ -126,9 +126,12 @@ export function createSearchIndex() {
       return { ...one, hasPhrase: text !== undefined && comparable(text).includes(phrase) };
     });
     ranked.sort(
-      (a, b) => Number(!a.holds) - Number(!b.holds) || Number(b.hasPhrase) - Number(a.hasPhrase) || b.score - a.score,
+      (a, b) =>
+        Number(!a.holds) - Number(!b.holds) || Number(b.hasPhrase) - Number(a.hasPhrase) || b.score - a.score,
     );
-    const hits = ranked.slice(0, limit).flatMap(({ place, ...one }) => hitOf(place, one, lookup, query) ?? []);
+    const hits = ranked
+      .slice(0, limit)
+      .flatMap(({ place, ...one }) => hitOf(place, one, lookup, query) ?? []);
     return { hits, found: ranked.length, searched: places.length, isSimilar: isSimilar && hits.length > 0 };
   }
 
