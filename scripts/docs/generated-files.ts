@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import { NAMESPACE } from "../../src/host/settings/settings.ts";
 import { editorSchema } from "../../src/host/settings/settings-schema.ts";
 import { charts } from "./charts.ts";
+import { costTables } from "./cost-table.ts";
 import { settingsTable } from "./settings-table.ts";
 import { windowsTable } from "./windows-table.ts";
 
@@ -21,6 +22,7 @@ export function generatedFiles(): GeneratedFile[] {
     marked("docs/configuration.md", "settings", settingsTable()),
     marked("docs/architecture.md", "charts", charts()),
     marked("docs/performance.md", "windows", windowsTable()),
+    marked("docs/cost.md", "cost", costTables()),
   ];
 }
 

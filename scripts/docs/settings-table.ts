@@ -1,12 +1,11 @@
 import { keySchema, SETTINGS_KEYS, type SettingsKey } from "../../src/host/settings/settings-schema.ts";
 import { DEFAULT_SETTINGS } from "../../src/reducers/settings.ts";
+import { markdownTable } from "./markdown-table.ts";
 
 /** The table of all settings in `docs/configuration.md`. */
 export function settingsTable(): string {
   const rows = SETTINGS_KEYS.map((key) => [`\`${key}\``, defaultOf(key), unitOf(key), meaningOf(key)]);
-  return [["key", "default", "unit or values", "what it changes"], ["---", "---", "---", "---"], ...rows]
-    .map((cells) => `| ${cells.join(" | ")} |`)
-    .join("\n");
+  return markdownTable(["key", "default", "unit or values", "what it changes"], rows);
 }
 
 function defaultOf(key: SettingsKey): string {

@@ -7,6 +7,7 @@ import { REFLECTOR_SYSTEM_PROMPT } from "../../src/effects/workers/prompts/refle
 import { collectDrops, collectReflections } from "../../src/effects/workers/tools/worker-tools.ts";
 import { foldRoom, summaryRoom } from "../../src/reducers/ledger/fold-room.ts";
 import { DEFAULT_SETTINGS, observerChunkBudget } from "../../src/reducers/settings.ts";
+import { markdownTable } from "./markdown-table.ts";
 
 const WINDOWS = [4096, 8192, 16_384, 32_768, 131_072, 200_000, 1_000_000, 0];
 
@@ -40,7 +41,7 @@ export function windowsTable(): string {
     ];
   });
   const head = ["window", "observer reads", "reflector reads", "dropper reads", "output", "full summary"];
-  return [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+  return markdownTable(head, rows);
 }
 
 /** Tokens of Pi's own settings; in a smaller window, as somebody who uses one sets them. */

@@ -1,13 +1,12 @@
-import { homedir } from "node:os";
-import { join } from "node:path";
 import { Command } from "commander";
 import { countOf } from "../../reducers/words.ts";
-import { loadSettings, type SettingsProblem } from "../settings/settings.ts";
-import { checkExtension, isProjectTrusted } from "./doctor/extension-check.ts";
-import { type Finding, findingsOf, type Surroundings } from "./doctor/finding.ts";
+import type { SettingsProblem } from "../settings/settings.ts";
+import { checkExtension } from "./doctor/extension-check.ts";
+import { type Finding, findingsOf } from "./doctor/finding.ts";
 import { checkModel } from "./doctor/model-check.ts";
 import { checkPi, findPi } from "./doctor/pi-check.ts";
 import { checkSessions } from "./doctor/session-check.ts";
+import { isProjectTrusted, ownSettings, type Surroundings, surroundings } from "./input/surroundings.ts";
 import { EXIT, type Io } from "./io.ts";
 
 export function doctorCommand(io: Io, exit: (code: number) => void): Command {
@@ -36,21 +35,12 @@ async function examine(io: Io, { json = false }: { json?: boolean }): Promise<nu
   return errors > 0 ? EXIT.difference : EXIT.ok;
 }
 
-/** Pi's agent directory and the working directory, as Pi would see them here. */
-function surroundings(): Surroundings {
-  const home = homedir();
-  const agentDir = process.env.PI_CODING_AGENT_DIR ?? join(home, ".pi", "agent");
-  return { home, agentDir: agentDir.replace(/^~(?=$|[\\/])/, home), cwd: process.cwd(), env: process.env };
-}
-
 async function allFindings(around: Surroundings): Promise<Finding[]> {
-  const { agentDir, cwd, env } = around;
   const pi = findPi(around);
-  const projectTrusted = isProjectTrusted(around);
-  const { settings, problems } = loadSettings({ agentDir, cwd, configDirName: ".pi", projectTrusted, env });
+  const { settings, problems } = ownSettings(around);
   return [
     ...checkPi(around, pi),
-    ...checkExtension(around, projectTrusted),
+    ...checkExtension(around, isProjectTrusted(around)),
     ...settingsFindings(problems, settings.passive),
     ...(await checkModel(around, settings, pi)),
     ...checkSessions(around, settings),

@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError } from "commander";
 import { messageOf } from "../../reducers/message-of.ts";
 import type { Settings } from "../../reducers/settings.ts";
 import { type Io, UsageError } from "./io.ts";
-import { LEAF_OPTION, SET_OPTION } from "./options.ts";
+import { FILE_ARGUMENT, LEAF_OPTION, SET_OPTION } from "./options.ts";
 
 interface InspectOptions {
   leaf?: string;
@@ -17,20 +17,20 @@ interface InspectOptions {
 export function inspectCommand(io: Io): Command {
   return new Command("inspect")
     .description("Look at a recording or a Pi session file in a browser on this machine")
-    .argument("<file>", "a recording (.ndjson) or a Pi session file (.jsonl)")
+    .argument(...FILE_ARGUMENT)
     .option(...LEAF_OPTION)
     .option(...SET_OPTION)
     .option("--port <number>", "port on 127.0.0.1 (default: a free one)", portOf)
     .option("--no-open", "only print the address")
     .option("--json", 'print one line {"page", "socket"} and open nothing')
     .option("--stately", "open Stately's inspector instead of the local viewer; it is an online page")
-    .action((file: string, options: InspectOptions) => inspect(io, file, options));
+    .action((file: string | undefined, options: InspectOptions) => inspect(io, file, options));
 }
 
 /** Resolves when the user stops it (Ctrl+C, or the end of its parent). The server is loaded here, for nobody else. */
 async function inspect(
   io: Io,
-  file: string,
+  file: string | undefined,
   { leaf, set = {}, port, open, json = false, stately = false }: InspectOptions,
 ): Promise<void> {
   const { openBrowser, openFileSource, serveFile } = await import("../inspector/server/file-inspector.ts");

@@ -8,11 +8,13 @@ import { recallCommand } from "./recall-command.ts";
 import { replayCommand } from "./replay/replay-command.ts";
 import { scrubCommand } from "./scrub-command.ts";
 import { searchCommand } from "./search-command.ts";
-import { tuneCommand } from "./tune-command.ts";
+import { sessionsCommand } from "./sessions-command.ts";
+import { tuneCommand } from "./tune/tune-command.ts";
 import { viewCommand } from "./view-command.ts";
 
 /** Every subcommand, in the order of the help: a function that gives commander's description of it. */
 const SUBCOMMANDS: readonly ((io: Io, exit: (code: number) => void) => Command)[] = [
+  sessionsCommand,
   replayCommand,
   inspectCommand,
   tuneCommand,
@@ -47,7 +49,7 @@ export async function main(args: readonly string[], io: Io = createIo()): Promis
   }
   for (const command of program.commands) command.copyInheritedSettings(program);
   try {
-    await program.parseAsync([...args], { from: "user" });
+    await program.parseAsync(args.length === 0 ? ["sessions"] : [...args], { from: "user" });
   } catch (error) {
     exitCode = codeOf(error, io);
   }

@@ -4,6 +4,14 @@ import { allowedWords, isSettingsKey } from "../settings/settings-schema.ts";
 import { unknownKeyWords } from "../settings/settings-words.ts";
 
 /** For commands that take nothing but sessions */
+export const SESSION_ARGUMENT = [
+  "[session]",
+  "a Pi session: its file, the beginning of its id, or - for standard input (default: the latest session of this folder)",
+] as const;
+
+export const FILE_ARGUMENT = ["[file]", `a recording, or ${SESSION_ARGUMENT[1]}`] as const;
+
+/** For commands that take nothing but sessions */
 export const SESSION_LEAF_OPTION = [
   "--leaf <id>",
   "the branch that ends with this entry (default: the file's last entry)",

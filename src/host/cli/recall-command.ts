@@ -5,7 +5,7 @@ import { isMemoryId } from "../../reducers/ledger/records.ts";
 import { type RecallPage, renderRecall } from "../../reducers/recall/recall-text.ts";
 import { clipped } from "../../reducers/words.ts";
 import { EXIT, type Io, UsageError } from "./io.ts";
-import { ordinalOf, SESSION_LEAF_OPTION } from "./options.ts";
+import { ordinalOf, SESSION_ARGUMENT, SESSION_LEAF_OPTION } from "./options.ts";
 import { loadBranch } from "./replay/replay-source.ts";
 
 interface RecallOptions {
@@ -18,18 +18,21 @@ interface RecallOptions {
 export function recallCommand(io: Io, exit: (code: number) => void): Command {
   return new Command("recall")
     .description("Show the exact source behind one memory id of a Pi session")
-    .argument("<file>", "a Pi session (.jsonl, versions 1 to 3), or - for standard input")
-    .argument("<id>", "the 12 hex digits at the start of a memory line, or a message's entry id")
+    .argument("[session]", SESSION_ARGUMENT[1])
+    .argument("[id]", "the 12 hex digits at the start of a memory line, or a message's id; alone it is of the default session")
     .option("--query <words>", "only the passages of the sources that have some of these words")
     .option("--page <n>", "which page of a long result", ordinalOf, 1)
     .option(...SESSION_LEAF_OPTION)
     .option("--json", "one JSON object: the record and its sources, whole, and what --query finds")
-    .action(async (file: string, id: string, options: RecallOptions) =>
-      exit(await recall(io, file, id, options)),
-    );
+    .action(async (first: string | undefined, second: string | undefined, options: RecallOptions) => {
+      const id = second ?? first;
+      if (id === undefined)
+        throw new UsageError("name a memory id: the 12 hex digits at the start of a memory line");
+      exit(await recall(io, second === undefined ? undefined : first, id, options));
+    });
 }
 
-async function recall(io: Io, file: string, id: string, options: RecallOptions): Promise<number> {
+async function recall(io: Io, file: string | undefined, id: string, options: RecallOptions): Promise<number> {
   const wanted = givenMemoryId(id);
   const { session, lookup, breakOff } = await loadBranch(io, file, options.leaf);
   const recalled = recallFrom(session, lookup, wanted);

@@ -2,8 +2,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { Command } from "commander";
 import { SessionFileError } from "../../reducers/entries/session-file.ts";
 import { messageOf } from "../../reducers/message-of.ts";
+import { fileFor } from "./input/session-files.ts";
 import { scrubSession, secretsWords } from "./input/session-secrets.ts";
 import { EXIT, type Io, UsageError } from "./io.ts";
+import { SESSION_ARGUMENT } from "./options.ts";
 
 interface ScrubOptions {
   output?: string;
@@ -13,13 +15,17 @@ interface ScrubOptions {
 export function scrubCommand(io: Io, exit: (code: number) => void): Command {
   return new Command("scrub")
     .description("Write a copy of a Pi session without the secrets in it, in which all ids and links hold")
-    .argument("<file>", "a Pi session (.jsonl, versions 1 to 3)")
+    .argument(
+      SESSION_ARGUMENT[0],
+      "a Pi session: its file or the beginning of its id (default: the latest session of this folder)",
+    )
     .option("-o, --output <out>", "the copy, which must not be there yet (default: FILE.scrubbed.jsonl)")
     .option("--json", "one JSON object: the copy, and what was replaced by kind and line")
-    .action((file: string, options: ScrubOptions) => exit(scrub(io, file, options)));
+    .action((argument: string | undefined, options: ScrubOptions) => exit(scrub(io, argument, options)));
 }
 
-function scrub(io: Io, file: string, { output, json = false }: ScrubOptions): number {
+function scrub(io: Io, argument: string | undefined, { output, json = false }: ScrubOptions): number {
+  const file = fileFor(io, argument);
   const copy = output ?? `${file.replace(/\.jsonl$/, "")}.scrubbed.jsonl`;
   const { bytes, secrets } = scrubbed(read(file), file);
   try {

@@ -25,7 +25,7 @@ export function searchCommand(io: Io, exit: (code: number) => void): Command {
   return new Command("search")
     .description("Find lines of memory and messages in Pi sessions by their words")
     .argument("<words>", "what to look for; put several words in quotes")
-    .argument("[files...]", "Pi sessions (.jsonl) or folders of them (default: this folder)")
+    .argument("[files...]", "Pi sessions: files, folders of them, or the beginnings of their ids (default: the latest session of this folder)")
     .option("--all-branches", "also the branches that were left")
     .option("--limit <n>", "how many matches of a session are shown", ordinalOf, SEARCH_LIMIT)
     .option("--json", "one JSON object per match, and a last one with the counts")
@@ -42,7 +42,7 @@ async function search(
 ): Promise<number> {
   const problem = queryProblem(words);
   if (problem) throw new UsageError(problem);
-  const sessions = (files.length > 0 ? files : ["."]).flatMap(sessionsIn);
+  const sessions = files.length > 0 ? files.flatMap(sessionsIn) : [undefined];
   let [found, searched, read] = [0, 0, 0];
   for (const file of sessions) {
     try {
@@ -95,8 +95,8 @@ function wrapped(text: string, width: number): string[] {
   );
 }
 
-async function searchFile(io: Io, file: string, words: string, allBranches: boolean, limit: number) {
-  const { file: name, session, reading } = await openSession(file, undefined);
+async function searchFile(io: Io, file: string | undefined, words: string, allBranches: boolean, limit: number) {
+  const { file: name, session, reading } = await openSession(io, file, undefined);
   complainOfLines(io, name, reading);
   const { lookup } = sessionOfEntries(session.all);
   const index = createSessionSearch(redactedLookup(lookup));

@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { isVisibleMemoryStale } from "../../reducers/ledger/projections.ts";
 import { memoryIn, memoryView } from "../pi/ui/memory-view.ts";
 import { EXIT, type Io } from "./io.ts";
-import { SESSION_LEAF_OPTION } from "./options.ts";
+import { SESSION_ARGUMENT, SESSION_LEAF_OPTION } from "./options.ts";
 import { loadBranch } from "./replay/replay-source.ts";
 
 interface ViewOptions {
@@ -14,16 +14,18 @@ interface ViewOptions {
 export function viewCommand(io: Io, exit: (code: number) => void): Command {
   return new Command("view")
     .description("Show the memory of a Pi session: what the agent sees since the last compaction")
-    .argument("<file>", "a Pi session (.jsonl, versions 1 to 3), or - for standard input")
+    .argument(...SESSION_ARGUMENT)
     .option("--full", "the whole ledger at the branch tip instead")
     .option(...SESSION_LEAF_OPTION)
     .option("--json", "one JSON object: observations and reflections")
-    .action(async (file: string, options: ViewOptions) => exit(await showMemory(io, file, options)));
+    .action(async (file: string | undefined, options: ViewOptions) =>
+      exit(await showMemory(io, file, options)),
+    );
 }
 
 async function showMemory(
   io: Io,
-  file: string,
+  file: string | undefined,
   { full = false, leaf, json = false }: ViewOptions,
 ): Promise<number> {
   const { session, lookup, breakOff } = await loadBranch(io, file, leaf);

@@ -31,7 +31,7 @@ interface SettingsPlaces {
 /** Where a value in force comes from: a file, the environment variable's name, or `default`. */
 type SettingsSources = Record<SettingsKey, string>;
 
-interface LoadedSettings {
+export interface LoadedSettings {
   settings: Settings;
   problems: SettingsProblem[];
   sources: SettingsSources;

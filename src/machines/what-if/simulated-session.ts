@@ -15,7 +15,9 @@ import { DEFAULT_MODEL, type Price, type Workload } from "./workload.ts";
 
 export interface SessionReplayOptions {
   sessionId?: string;
-  /** Settings in place of the defaults: a session file does not tell which were in force. */
+  /** The settings to go by, since a session file does not tell which were in force. Unset: the defaults */
+  settings?: Settings;
+  /** A schedule that never was: with these in their place, its ledger entries are results of runs that may not be made. */
   patch?: Partial<Settings>;
   model?: Workload;
   price?: Price | undefined;
@@ -25,6 +27,8 @@ export interface SessionReplay {
   /** The events' steps, one timeline item after the other; the same input gives the same steps. */
   steps(): Generator<ReplayStep>;
   readonly counts: AnswerCounts;
+  /** Runs that the file has a result of, and that nothing led to under these settings: they are shown as asked for. */
+  readonly unexplained: number;
   /** The branch holds ledger entries, so that runs without a trace are taken to have found nothing. */
   readonly hasLedger: boolean;
 }
@@ -38,11 +42,12 @@ export function createSessionReplay(
   entries: readonly EntryLike[],
   options: SessionReplayOptions = {},
 ): SessionReplay {
-  const { sessionId = "", patch = {}, model = DEFAULT_MODEL, price } = options;
+  const { sessionId = "", settings = DEFAULT_SETTINGS, patch = {}, model = DEFAULT_MODEL, price } = options;
   const isWhatIf = Object.keys(patch).length > 0;
-  const items = timelineOf({ sessionId, entries, settings: DEFAULT_SETTINGS, ledgerIsResult: isWhatIf });
+  const items = timelineOf({ sessionId, entries, settings, ledgerIsResult: isWhatIf });
   const hasLedger = items.some(({ event }) => event.type === "run.finished");
   let position = 0;
+  let unexplained = 0;
   const simulation = createSimulation({
     patch,
     model,
@@ -56,14 +61,29 @@ export function createSessionReplay(
   return {
     counts: simulation.counts,
     hasLedger,
+    get unexplained() {
+      return unexplained;
+    },
     *steps() {
       for (const [index, item] of items.entries()) {
         position = index;
+        const lane = isWhatIf ? undefined : laneOfResult(items[index + 1]);
+        if (lane && !simulation.awaits(items[index + 1]?.resultOf ?? "")) {
+          const demanded = simulation.demand(lane, Date.parse(item.event.at));
+          if (demanded.some(({ commands }) => commands.length > 0)) unexplained++;
+          yield* demanded;
+        }
         yield* simulation.take(item);
       }
       yield* simulation.finish();
     },
   };
+}
+
+/** The lane that must have been at work when the item is a result of its run. The dropper only ever follows the reflector. */
+function laneOfResult(item: TimelineItem | undefined): "observer" | "reflectDrop" | undefined {
+  if (item?.event.type !== "run.finished" || item.event.worker === "dropper") return undefined;
+  return item.event.worker === "observer" ? "observer" : "reflectDrop";
 }
 
 const NO_TRACE: Answer = { type: "noTrace" };

@@ -57,6 +57,10 @@ export interface Simulation {
   take(item: TimelineItem): ReplayStep[];
   /** Lets what is still under way come to its end. */
   finish(): ReplayStep[];
+  /** Whether a request of the simulated schedule waits for the result of this name. */
+  awaits(resultOf: string): boolean;
+  /** Has a lane asked to run, as a user does it, without an item that says so; gives the steps. */
+  demand(lane: "observer" | "reflectDrop", at: number): ReplayStep[];
   readonly counts: AnswerCounts;
 }
 
@@ -180,6 +184,12 @@ export function createSimulation(options: SimulationOptions): Simulation {
     }
   }
 
+  /** Goes on to a time of the timeline, which a clock that was set back does not turn round. */
+  function goOnTo(at: number): void {
+    advance(at);
+    now = Math.max(now, at);
+  }
+
   function follow(item: TimelineItem): void {
     const { event, resultOf } = item;
     const waiting = resultOf === undefined ? undefined : adopted.get(resultOf);
@@ -221,10 +231,14 @@ export function createSimulation(options: SimulationOptions): Simulation {
   return {
     counts,
     open,
+    awaits: (resultOf) => adopted.has(resultOf),
+    demand(lane, at) {
+      goOnTo(at);
+      dispatch({ type: "run.demanded", lane });
+      return flush();
+    },
     take(item) {
-      const at = Date.parse(item.event.at);
-      advance(at);
-      now = Math.max(now, at);
+      goOnTo(Date.parse(item.event.at));
       follow(item);
       return flush();
     },

@@ -15,6 +15,9 @@ import type { Price, Workload } from "./workload.ts";
 /** The settings that decide how often the lanes work. */
 export type Thresholds = Pick<Settings, "observeAfterTokens" | "reflectAfterTokens" | "compactAfterTokens">;
 
+/** A schedule as it may stand in settings, where compaction may also go by a share of the window. */
+export type Schedule = Thresholds & Pick<Settings, "compactAfterTokensMode">;
+
 /** What a schedule comes to, over all that was put in. Tokens are source tokens unless said otherwise. */
 export interface TuneRow {
   thresholds: Thresholds;
@@ -33,12 +36,16 @@ export interface TuneRow {
   compactions: number;
   /** No other row is as good in every respect and better in one. */
   best: boolean;
+  /** The schedule in use now */
+  yours: boolean;
 }
 
 export interface TuneOptions {
   grid: readonly Thresholds[];
   /** Other settings in place of the recorded ones */
   patch?: Partial<Settings>;
+  /** The schedule in use now. It is the last row, unless the grid has it. */
+  yours?: Schedule | undefined;
   model: Workload;
   price?: Price | undefined;
 }
@@ -55,12 +62,12 @@ export interface Tune {
   rows(): TuneRow[];
 }
 
-export function createTune({ grid, patch = {}, model, price }: TuneOptions): Tune {
-  const schedules = grid.map((thresholds) => {
-    const settings = { ...patch, ...thresholds, compactAfterTokensMode: "calibrated" as const };
+export function createTune({ grid, patch = {}, yours, model, price }: TuneOptions): Tune {
+  const schedules = schedulesOf(grid, yours).map((schedule) => {
+    const settings = { ...patch, ...schedule };
     const begin = () =>
       createSimulation({ patch: settings, model, price, answer: () => ({ type: "modelled" }) });
-    return { thresholds, begin, simulation: begin(), books: newBooks() };
+    return { schedule, begin, simulation: begin(), books: newBooks() };
   });
   let timeline = createRecordedTimeline();
 
@@ -97,10 +104,39 @@ export function createTune({ grid, patch = {}, model, price }: TuneOptions): Tun
     },
     rows() {
       finish();
-      const rows = schedules.map(({ thresholds, books }) => ({ thresholds, ...books.sums, best: false }));
+      const rows = schedules.map(({ schedule, books }) => ({
+        thresholds: thresholdsOf(schedule),
+        ...books.sums,
+        best: false,
+        yours: yours !== undefined && isSame(schedule, yours),
+      }));
       return rows.map((row) => ({ ...row, best: !rows.some((other) => isBetter(other, row)) }));
     },
   };
+}
+
+/** The grid's schedules, and the one in use if it is none of them. */
+function schedulesOf(grid: readonly Thresholds[], yours: Schedule | undefined): Schedule[] {
+  const schedules = grid.map((row): Schedule => ({ ...row, compactAfterTokensMode: "calibrated" }));
+  const isThere = yours === undefined || schedules.some((schedule) => isSame(schedule, yours));
+  return isThere ? schedules : [...schedules, yours];
+}
+
+function thresholdsOf({
+  observeAfterTokens,
+  reflectAfterTokens,
+  compactAfterTokens,
+}: Thresholds): Thresholds {
+  return { observeAfterTokens, reflectAfterTokens, compactAfterTokens };
+}
+
+function isSame(one: Schedule, other: Schedule): boolean {
+  return (
+    one.observeAfterTokens === other.observeAfterTokens &&
+    one.reflectAfterTokens === other.reflectAfterTokens &&
+    one.compactAfterTokens === other.compactAfterTokens &&
+    one.compactAfterTokensMode === other.compactAfterTokensMode
+  );
 }
 
 /** Every combination, the first list changing slowest. Lists are sorted and freed of repetitions. */
@@ -122,7 +158,7 @@ export function gridOf(
 }
 
 interface Books {
-  sums: Omit<TuneRow, "thresholds" | "best">;
+  sums: Omit<TuneRow, "thresholds" | "best" | "yours">;
   /** The session before the step that comes */
   before: SessionState | undefined;
 }
@@ -173,11 +209,12 @@ function cutUnobserved({ branch, ledger }: SessionState, before: SessionState | 
 /** Output tokens cost several times what input does; without a price this stands for one. */
 const OUTPUT_WEIGHT = 5;
 
-function costOf({ usage }: Pick<TuneRow, "usage">): number {
+/** What rows are compared by: USD, or without a price input tokens, output counted five times. */
+export function costOf({ usage }: Pick<TuneRow, "usage">): number {
   return usage.cost > 0 ? usage.cost : usage.input + usage.output * OUTPUT_WEIGHT;
 }
 
-type Comparable = Omit<TuneRow, "best">;
+type Comparable = Omit<TuneRow, "best" | "yours">;
 
 function isBetter(a: Comparable, b: Comparable): boolean {
   const differences = [

@@ -148,6 +148,24 @@ export function createRunStatistics(): RunStatistics {
   };
 }
 
+/** Runs of a worker from which on their mean says something about sessions of any size */
+export const ENOUGH_RUNS = 10;
+
+/**
+ * A model for sessions other than the one that was measured: of a worker with too few runs the defaults are taken, and
+ * with too few runs of the observer, what a compaction keeps, too. `measuredRuns` stays what it was.
+ */
+export function generalModel(measured: Workload): Workload {
+  const of = (worker: Worker): RunModel =>
+    measured[worker].measuredRuns >= ENOUGH_RUNS
+      ? measured[worker]
+      : { ...DEFAULT_MODEL[worker], measuredRuns: measured[worker].measuredRuns };
+  const { keepTokens, keepIsMeasured } =
+    measured.observer.measuredRuns >= ENOUGH_RUNS ? measured : DEFAULT_MODEL;
+  const workers = { observer: of("observer"), reflector: of("reflector"), dropper: of("dropper") };
+  return { ...workers, keepTokens, keepIsMeasured };
+}
+
 /** Which worker writes such a ledger entry. */
 export function workerOf(ledger: LedgerFact): Worker {
   if (ledger.type === "observations") return "observer";

@@ -63,13 +63,13 @@ describe("memory-lanes inspect", () => {
     const plain = await inspected([file], atTheEnd);
     expect(plain.detail.clocks.observer.threshold).toBe(10_000);
     expect(plain.overview.notes[0]).toBe(
-      "The events are derived from the session's entries; settings are the defaults.",
+      "Its events are derived from the entries; settings are the defaults.",
     );
     const args = [file, "--set", "observeAfterTokens=4000", "--set", "reflectAfterTokens=8000"];
     const { overview, detail } = await inspected(args, atTheEnd);
     expect(detail.clocks).toMatchObject({ observer: { threshold: 4000 }, reflectDrop: { threshold: 8000 } });
     expect(overview.notes[0]).toBe(
-      "The events are derived from the session's entries; settings are the defaults, but observeAfterTokens=4000, reflectAfterTokens=8000.",
+      "Its events are derived from the entries; settings are the defaults, but observeAfterTokens=4000, reflectAfterTokens=8000.",
     );
   });
 

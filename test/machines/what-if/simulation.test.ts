@@ -12,6 +12,7 @@ import { createRunStatistics, DEFAULT_MODEL, type Workload } from "../../../src/
 import type { Worker } from "../../../src/reducers/engine/lane-names.ts";
 import { clocksOfSession } from "../../../src/reducers/session.ts";
 import type { Settings } from "../../../src/reducers/settings.ts";
+import { DEFAULT_SETTINGS } from "../../../src/reducers/settings.ts";
 import { schedule } from "../../support/engine/schedule.ts";
 import { runReplay } from "../../support/programs/run-replay.ts";
 import { HEADER, MEMORY, stamped } from "../../support/sessions/builders.ts";
@@ -88,9 +89,29 @@ describe("a plain session", () => {
     const session = talk(10);
     session.wait(3600).observed("e4");
     const { steps, counts } = replaySession(talk(1, session));
-    expect(counts.observer).toEqual({ recorded: 0, modelled: 0, noTrace: 1 });
-    expect(runsOf(steps)).toEqual(["observer empty ~"]);
+    expect(counts.observer).toEqual({ recorded: 1, modelled: 0, noTrace: 1 });
+    expect(runsOf(steps)).toEqual(["observer empty ~", "observer recorded"]);
     expect(steps.at(-1)?.state.session.ledger.counts.observations).toBe(1);
+  });
+
+  it("shows the run that must have made an entry as asked for, when nothing was due", () => {
+    const session = talk(2);
+    session.wait(5).observed(session.tip);
+    const replay = createSessionReplay(session.entries);
+    const steps = [...replay.steps()];
+    expect(replay.unexplained).toBe(1);
+    expect(runsOf(steps)).toEqual(["observer recorded"]);
+    expect(steps.some(({ event, modelled }) => event.type === "run.demanded" && modelled)).toBe(true);
+    expect(steps.at(-1)?.snapshot.states.observer).toBe("idle");
+  });
+
+  it("goes by the settings that it is given, under which the same run explains itself", () => {
+    const session = talk(2);
+    session.wait(5).observed(session.tip);
+    const settings = { ...DEFAULT_SETTINGS, observeAfterTokens: 2000 };
+    const replay = createSessionReplay(session.entries, { settings });
+    expect(runsOf([...replay.steps()])).toEqual(["observer recorded"]);
+    expect(replay.unexplained).toBe(0);
   });
 
   it("under other settings leaves out what these would not have led to", () => {

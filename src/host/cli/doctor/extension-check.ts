@@ -3,7 +3,8 @@ import { isAbsolute, join, resolve } from "node:path";
 import packageJson from "../../../../package.json" with { type: "json" };
 import { fieldsOf, textOf } from "../../../reducers/entries/entry.ts";
 import { countOf } from "../../../reducers/words.ts";
-import { type Finding, findingsOf, listOf, packageAround, readJson, type Surroundings } from "./finding.ts";
+import { readJson, type Surroundings } from "../input/surroundings.ts";
+import { type Finding, findingsOf, listOf, packageAround } from "./finding.ts";
 
 const finding = findingsOf("extension");
 
@@ -14,17 +15,6 @@ interface Loaded {
   /** The settings file or the folder */
   from: string;
   path: string;
-}
-
-/** Whether Pi may read the project's own settings, as far as its list of decisions tells. */
-export function isProjectTrusted({ agentDir, cwd }: Surroundings): boolean {
-  const decisions = readJson(agentDir, "trust.json");
-  for (let dir = resolve(cwd); ; dir = join(dir, "..")) {
-    const decision = decisions[dir];
-    if (typeof decision === "boolean") return decision;
-    if (join(dir, "..") === dir) break;
-  }
-  return readJson(agentDir, "settings.json").defaultProjectTrust === "always";
 }
 
 /** Which copy of this extension Pi loads, and whether another one would get in its way. */

@@ -1,7 +1,7 @@
-import { existsSync, readFileSync, realpathSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, realpathSync } from "node:fs";
+import { dirname } from "node:path";
 import { z } from "zod";
-import { type Fields, fieldsOf } from "../../../reducers/entries/entry.ts";
+import { readJson } from "../input/surroundings.ts";
 
 /** One thing that the doctor looked at: a line of `memory-lanes doctor --json`. */
 export const FindingSchema = z.object({
@@ -23,24 +23,6 @@ export function findingsOf(check: Finding["check"]) {
     message,
     ...(advice !== undefined && { advice }),
   });
-}
-
-/** Where the doctor looks. */
-export interface Surroundings {
-  /** Pi's agent directory */
-  agentDir: string;
-  cwd: string;
-  env: Readonly<Record<string, string | undefined>>;
-  home: string;
-}
-
-/** What a JSON file's object holds; nothing when there is no such file, or it holds something else. */
-export function readJson(...path: string[]): Fields {
-  try {
-    return fieldsOf(JSON.parse(readFileSync(join(...path), "utf8").replace(/^\uFEFF/, "")));
-  } catch {
-    return {};
-  }
 }
 
 export function listOf(value: unknown): readonly unknown[] {

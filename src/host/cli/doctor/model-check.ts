@@ -3,7 +3,8 @@ import { existsSync } from "node:fs";
 import { promisify } from "node:util";
 import { fieldsOf, textOf } from "../../../reducers/entries/entry.ts";
 import type { Settings } from "../../../reducers/settings.ts";
-import { type Finding, findingsOf, listOf, readJson, type Surroundings } from "./finding.ts";
+import { readJson, type Surroundings } from "../input/surroundings.ts";
+import { type Finding, findingsOf, listOf } from "./finding.ts";
 import type { PiFound } from "./pi-check.ts";
 
 const finding = findingsOf("model");

@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { isBeforeOldestPi, OLDEST_PI } from "../../pi/oldest-pi.ts";
-import { type Finding, findingsOf, packageAround, type Surroundings } from "./finding.ts";
+import type { Surroundings } from "../input/surroundings.ts";
+import { type Finding, findingsOf, packageAround } from "./finding.ts";
 
 const PI_PACKAGE = /^@[^/]+\/pi-coding-agent$/;
 const finding = findingsOf("pi");

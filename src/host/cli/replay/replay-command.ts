@@ -5,7 +5,7 @@ import { LANES, type LaneName } from "../../../reducers/engine/lane-names.ts";
 import type { Settings } from "../../../reducers/settings.ts";
 import { countOf, listed } from "../../../reducers/words.ts";
 import { EXIT, type Io, UsageError } from "../io.ts";
-import { LEAF_OPTION, SET_OPTION, setWords } from "../options.ts";
+import { FILE_ARGUMENT, LEAF_OPTION, SET_OPTION, setWords } from "../options.ts";
 import {
   isVerified,
   lanesAfter,
@@ -17,6 +17,7 @@ import {
 import { runReplay } from "./replay-run.ts";
 import { complainOfLines, openSource, type ReplaySource } from "./replay-source.ts";
 import { createStepTable, eventLine, summaryText, verdictText } from "./replay-text.ts";
+import { settingsWords } from "./session-settings.ts";
 
 interface ReplayOptions {
   leaf?: string;
@@ -33,7 +34,7 @@ interface ReplayOptions {
 export function replayCommand(io: Io, exit: (code: number) => void): Command {
   return new Command("replay")
     .description("Run a recording, or the events of a Pi session, and show what each lane did")
-    .argument("<file>", "a recording, a Pi session (.jsonl, versions 1 to 3), or - for standard input")
+    .argument(...FILE_ARGUMENT)
     .option(...LEAF_OPTION)
     .option("--lane <lane>", "only this lane: observer, reflect or compaction", laneOf)
     .option("--from <n>", "from this event on", numberOf)
@@ -47,13 +48,15 @@ export function replayCommand(io: Io, exit: (code: number) => void): Command {
     .option("--verify", "compare with what was recorded; exit code 1 at the first difference")
     .option(...SET_OPTION)
     .option("--json", "NDJSON, as docs/replay.md describes it")
-    .action(async (file: string, options: ReplayOptions) => exit(await replayFile(io, file, options)));
+    .action(async (file: string | undefined, options: ReplayOptions) =>
+      exit(await replayFile(io, file, options)),
+    );
 }
 
-async function replayFile(io: Io, file: string, options: ReplayOptions): Promise<number> {
+async function replayFile(io: Io, file: string | undefined, options: ReplayOptions): Promise<number> {
   refuseContradictions(options);
   const { leaf, set = {}, explain: number, verify: verifies, json } = options;
-  const source = await openSource(file, { leaf, twice: Object.keys(set).length > 0 });
+  const source = await openSource(io, file, { leaf, twice: Object.keys(set).length > 0 });
   if (verifies && source.kind === "session") {
     throw new UsageError(
       `${source.file}: a Pi session holds no recorded decisions; --verify is for recordings`,
@@ -177,14 +180,17 @@ function firstLine({ file, kind }: ReplaySource, patch: Partial<Settings>): Repl
 }
 
 function introduction(source: ReplaySource, patch: Partial<Settings>): string[] {
-  const under = Object.keys(patch).length > 0 ? setWords(patch) : undefined;
-  if (source.kind === "recording") return under ? [`Under ${under}; the other settings as recorded.`] : [];
+  if (source.kind === "recording") {
+    return Object.keys(patch).length === 0
+      ? []
+      : [`Under ${setWords(patch)}; the other settings as recorded.`];
+  }
   const { header, entries, all } = source.session;
   const branch =
     entries.length < all.length ? `, of ${countOf(all.length, "entry", "entries")} in the file` : "";
   return [
     `Pi session ${header.id}, version ${header.version}: ${countOf(entries.length, "entry", "entries")} on this branch${branch}.`,
-    `Its events are derived from the entries; settings are the defaults${under ? `, but ${under}` : ""}.`,
+    settingsWords(source.settings, patch),
   ];
 }
 

@@ -108,6 +108,8 @@ const SummaryLineSchema = z.object({
       compaction: CountsSchema,
     })
     .optional(),
+  /** Of a session: runs that left a result in it and that nothing led to under these settings */
+  unexplained: z.int().optional(),
   /** Only with `--verify` */
   verification: z
     .object({ ok: z.boolean(), compared: z.int(), decisions: z.int(), unverified: z.int() })

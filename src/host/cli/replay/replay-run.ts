@@ -36,6 +36,8 @@ interface Found {
   verification?: Verification;
   /** Only where results were answered by a model or by what the file holds */
   answers?: AnswerCounts;
+  /** Only for a session: runs that left a result in it and that nothing led to under these settings */
+  unexplained?: number;
   model?: Workload;
 }
 
@@ -95,18 +97,22 @@ function count(tally: Tally, { event }: ReplayStep): void {
 const STEPS_PER_PIECE = 1000;
 
 async function runSession(
-  { session, reading }: SessionSource,
+  { session, settings, reading }: SessionSource,
   io: Io,
   patch: Partial<Settings>,
   take: Take,
 ): Promise<Found> {
-  const { steps, counts } = createSessionReplay(session.entries, { sessionId: session.header.id, patch });
+  const replay = createSessionReplay(session.entries, {
+    sessionId: session.header.id,
+    settings,
+    patch,
+  });
   let taken = 0;
-  for (const step of steps()) {
+  for (const step of replay.steps()) {
     if (!take(step) || io.closed) break;
     if (++taken % STEPS_PER_PIECE === 0) await io.ready();
   }
-  return { reading, missingEvents: 0, answers: counts };
+  return { reading, missingEvents: 0, answers: replay.counts, unexplained: replay.unexplained };
 }
 
 async function runRecording(

@@ -9,9 +9,13 @@ import {
 import { sessionOfEntries } from "../../../reducers/memory.ts";
 import { redactedLookup } from "../../../reducers/redact.ts";
 import type { SessionState } from "../../../reducers/session.ts";
+import type { Settings } from "../../../reducers/settings.ts";
 import { countOf, grouped, listed } from "../../../reducers/words.ts";
 import { type Input, type LineBatch, openInput } from "../input/input.ts";
+import { fileFor } from "../input/session-files.ts";
+import { tryJson } from "../input/try-json.ts";
 import { type Io, UsageError } from "../io.ts";
+import { settingsFor } from "./session-settings.ts";
 
 /** How reading went. */
 export interface Reading {
@@ -76,6 +80,8 @@ export interface SessionSource {
   kind: "session";
   file: string;
   session: SessionFile;
+  /** What it is replayed under: its file does not tell which were in force. */
+  settings: Settings;
   reading: Reading;
 }
 
@@ -91,10 +97,17 @@ interface SourceOptions {
   twice?: boolean;
 }
 
-/** Finds out what a file is. Throws `UsageError` for anything but a Pi session or a recording. */
-export async function openSource(file: string, options: SourceOptions = {}): Promise<ReplaySource> {
+/**
+ * Finds out what a file is: the one that a command's argument means (`givenFile`), which is told on stderr when it was not named
+ * by its path. Throws `UsageError` for anything but a Pi session or a recording.
+ */
+export async function openSource(
+  io: Io,
+  argument: string | undefined,
+  options: SourceOptions = {},
+): Promise<ReplaySource> {
   const { leaf, twice = false } = options;
-  const input = openInput(file, twice);
+  const input = openInput(fileFor(io, argument), twice);
   const first = await firstOf(input.batches());
   if (!first) throw new UsageError(`${input.file}: it is empty`);
   if (isSession(first, input.file)) return sessionSource(input.file, await textOf(input.batches()), leaf);
@@ -103,8 +116,12 @@ export async function openSource(file: string, options: SourceOptions = {}): Pro
 }
 
 /** Reads a file that must be a Pi session. */
-export async function openSession(file: string, leaf: string | undefined): Promise<SessionSource> {
-  const source = await openSource(file, { leaf });
+export async function openSession(
+  io: Io,
+  argument: string | undefined,
+  leaf: string | undefined,
+): Promise<SessionSource> {
+  const source = await openSource(io, argument, { leaf });
   if (source.kind === "session") return source;
   throw new UsageError(
     `${source.file}: it is a recording, which holds no text; name the Pi session's own file`,
@@ -117,10 +134,10 @@ export async function openSession(file: string, leaf: string | undefined): Promi
  */
 export async function loadBranch(
   io: Io,
-  file: string,
+  argument: string | undefined,
   leaf: string | undefined,
 ): Promise<{ session: SessionState; lookup: EntryLookup; breakOff: BreakOff | undefined }> {
-  const { file: name, session, reading } = await openSession(file, leaf);
+  const { file: name, session, reading } = await openSession(io, argument, leaf);
   complainOfLines(io, name, reading);
   const { session: folded, lookup } = sessionOfEntries(session.entries);
   return { session: folded, lookup: redactedLookup(lookup), breakOff: session.breakOff };
@@ -141,14 +158,6 @@ function isSession({ lines, first }: LineBatch, file: string): boolean {
   );
 }
 
-function tryJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 async function firstOf(batches: AsyncGenerator<LineBatch>): Promise<LineBatch | undefined> {
   for await (const batch of batches) return batch;
   return undefined;
@@ -166,7 +175,7 @@ function sessionSource(file: string, text: string, leaf: string | undefined): Se
     const { truncatedLastLine, breakOff } = session;
     const reading = { ...newReading(truncatedLastLine), ...(breakOff && { breakOff }) };
     for (const { line } of session.problems) noteBadLine(reading, line, "it is not a JSON object");
-    return { kind: "session", file, session, reading };
+    return { kind: "session", file, session, settings: settingsFor(session), reading };
   } catch (error) {
     if (error instanceof SessionFileError) throw new UsageError(`${file}: ${error.message}`);
     throw error;

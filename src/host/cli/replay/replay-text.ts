@@ -118,7 +118,7 @@ export function eventLine(number: number, event: EngineEvent): string {
 
 /** The lines under a replay's table. */
 export function summaryText(report: RunReport, shown: number): string[] {
-  const { events, compactions, cost, missingEvents, reading, answers, model } = report;
+  const { events, compactions, cost, missingEvents, reading } = report;
   const runs = listed(WORKERS.map((worker) => runWords(worker, report.runs[worker])));
   const money = cost > 0 ? `; ${dollars(cost)}` : "";
   const lines = [
@@ -130,7 +130,7 @@ export function summaryText(report: RunReport, shown: number): string[] {
   }
   if (reading.truncatedLastLine)
     lines.push("The last line breaks off, as in a file that is still being written.");
-  return answers ? [...lines, ...answerWords(answers, model)] : lines;
+  return [...lines, ...answerWords(report)];
 }
 
 function runWords(worker: Worker, outcomes: Tally["runs"][Worker]): string {
@@ -141,7 +141,12 @@ function runWords(worker: Worker, outcomes: Tally["runs"][Worker]): string {
 }
 
 /** Says what of a replay is modelled, and on what. */
-export function answerWords(answers: AnswerCounts, model: Workload | undefined): string[] {
+export function answerWords({
+  answers,
+  model,
+  unexplained = 0,
+}: Pick<RunReport, "answers" | "model" | "unexplained">): string[] {
+  if (!answers) return [];
   const named = (type: "modelled" | "noTrace") =>
     listed(
       [...WORKERS, "compaction" as const]
@@ -156,6 +161,11 @@ export function answerWords(answers: AnswerCounts, model: Workload | undefined):
   if (lost !== "") {
     lines.push(
       `The file holds no trace of ${lost} that these settings ask for: runs are taken to have found nothing.`,
+    );
+  }
+  if (unexplained > 0) {
+    lines.push(
+      `${countOf(unexplained, "run")} of the file came when nothing was due under these settings: by hand, or under others. Each is shown as asked for.`,
     );
   }
   return lines;

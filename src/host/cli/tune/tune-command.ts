@@ -1,17 +1,22 @@
-import Table from "cli-table3";
 import { Command, InvalidArgumentError } from "commander";
 import { z } from "zod";
-import { parseRecordingLine } from "../../machines/recording/recording-line.ts";
-import { createTune, gridOf, type TuneRow } from "../../machines/what-if/tune.ts";
-import { createRunStatistics, type Price, type RunStatistics } from "../../machines/what-if/workload.ts";
-import { WORKERS } from "../../reducers/engine/lane-names.ts";
-import { DEFAULT_SETTINGS, type Settings } from "../../reducers/settings.ts";
-import { countOf, grouped, listed } from "../../reducers/words.ts";
-import { NAMESPACE } from "../settings/settings.ts";
-import { EXIT, type Io, UsageError } from "./io.ts";
-import { ordinalOf, withSetting } from "./options.ts";
-import { runReplay } from "./replay/replay-run.ts";
-import { complainOfLines, openSource, type ReplaySource, readRecording } from "./replay/replay-source.ts";
+import { parseRecordingLine } from "../../../machines/recording/recording-line.ts";
+import { adviceOf } from "../../../machines/what-if/advice.ts";
+import { createTune, gridOf, type TuneRow } from "../../../machines/what-if/tune.ts";
+import {
+  createRunStatistics,
+  generalModel,
+  type Price,
+  type RunStatistics,
+} from "../../../machines/what-if/workload.ts";
+import { DEFAULT_SETTINGS, type Settings } from "../../../reducers/settings.ts";
+import { NAMESPACE } from "../../settings/settings.ts";
+import { ownSettings, surroundings } from "../input/surroundings.ts";
+import { EXIT, type Io, UsageError } from "../io.ts";
+import { ordinalOf, withSetting } from "../options.ts";
+import { runReplay } from "../replay/replay-run.ts";
+import { complainOfLines, openSource, type ReplaySource, readRecording } from "../replay/replay-source.ts";
+import { adviceText, adviceWords, type Comparison, changedSettings, notes, tableOf } from "./tune-text.ts";
 
 interface TuneOptions {
   observe?: number[];
@@ -43,6 +48,29 @@ export const TuneLineSchema = z.object({
   cutUnobserved: z.number(),
   compactions: z.int(),
   best: z.boolean(),
+  /** The settings in use now */
+  yours: z.boolean(),
+});
+
+/** The last line of `memory-lanes tune --json`. */
+export const TuneAdviceSchema = z.object({
+  type: z.literal("advice"),
+  /** Row of the settings in use now */
+  yours: z.int(),
+  /** Row to change to; null: keep yours */
+  advised: z.int().nullable(),
+  /** What costs are: USD, or without a price input tokens, output counted five times */
+  unit: z.enum(["usd", "tokens"]),
+  /** Share of your cost that it saves; without advice, what the cheapest row would */
+  saving: z.number(),
+  /** Why yours is kept */
+  keep: z.enum(["nothingRan", "noSaving", "tooDear"]).optional(),
+  /** The advice in words */
+  words: z.string(),
+  /** The settings to change, as they stand under `observational-memory` */
+  settings: z.record(z.string(), z.unknown()),
+  /** Recorded runs of each worker; figures rest on them from ten on */
+  measuredRuns: z.object({ observer: z.int(), reflector: z.int(), dropper: z.int() }),
 });
 
 /** The settings that make the grid, and the options that name their values. */
@@ -61,7 +89,7 @@ export function tuneCommand(io: Io, exit: (code: number) => void): Command {
     .description(
       "Compare thresholds on your own sessions: what each would cost, and what it would leave unobserved",
     )
-    .argument("<file...>", "recordings or Pi sessions")
+    .argument("[file...]", "recordings or Pi sessions (default: the latest session of this folder)")
     .option("--observe <list>", `observeAfterTokens to try (default: ${OBSERVE.join(",")})`, tokenList)
     .option("--reflect <list>", `reflectAfterTokens to try (default: ${REFLECT.join(",")})`, tokenList)
     .option("--compact <list>", `compactAfterTokens to try (default: ${COMPACT.join(",")})`, tokenList)
@@ -77,45 +105,46 @@ export function tuneCommand(io: Io, exit: (code: number) => void): Command {
 }
 
 async function tune(io: Io, files: readonly string[], options: TuneOptions): Promise<number> {
-  const {
-    observe = OBSERVE,
-    reflect = REFLECT,
-    compact = COMPACT,
-    set: patch = {},
-    settings: chosen,
-  } = options;
+  const { observe = OBSERVE, reflect = REFLECT, compact = COMPACT, set = {}, settings: chosen } = options;
   const grid = gridOf(observe, reflect, compact);
   for (const [key, option] of Object.entries(GRID_OPTIONS)) {
-    if (key in patch) throw new UsageError(`--set ${key}: the rows differ in it; give ${option}`);
+    if (key in set) throw new UsageError(`--set ${key}: the rows differ in it; give ${option}`);
   }
   if (chosen !== undefined && chosen > grid.length)
     throw new UsageError(`--settings ${chosen}: there are rows 1 to ${grid.length}`);
   if (files.filter((file) => file === "-").length > 1)
     throw new UsageError("-: standard input can be named once");
   const sources: ReplaySource[] = [];
-  for (const file of files) sources.push(await openSource(file, { twice: true }));
+  for (const file of files.length > 0 ? files : [undefined])
+    sources.push(await openSource(io, file, { twice: true }));
   if (chosen !== undefined) {
-    io.line(settingsText(chosen, { ...patch, ...grid[chosen - 1] }, options.json));
+    io.line(settingsText(chosen, { ...set, ...grid[chosen - 1] }, options.json));
     return EXIT.ok;
   }
   const statistics = createRunStatistics();
   for (const source of sources) await measure(io, source, statistics);
   const price = options.price ?? statistics.price();
-  const schedules = createTune({ grid, patch, model: statistics.model(), price });
+  const model = generalModel(statistics.model());
+  const yours = ownSettings(surroundings()).settings;
+  // What a passive memory would cost if it were not says more than that it costs nothing.
+  const patch = { ...yours, passive: false, ...set };
+  const schedules = createTune({ grid, patch, yours, model, price });
   for (const source of sources) {
     schedules.open();
     if (source.kind === "session") schedules.takeSession(source.session.entries);
     else await readRecording(source, io, (line) => schedules.takeLine(parseRecordingLine(line)));
   }
   const rows = schedules.rows();
-  const isPriced = price !== undefined;
+  const advice = adviceOf(rows);
+  if (!advice) throw new Error("no row has the settings in use");
+  const comparison = { files: sources.length, rows, advice, yours, model, price };
   if (options.json) {
-    for (const [index, row] of rows.entries()) io.json(tuneLine(row, index, isPriced));
+    for (const [index, row] of rows.entries()) io.json(tuneLine(row, index, price !== undefined));
+    io.json(adviceLine(comparison));
   } else {
-    io.line(tableOf(io, rows, isPriced));
-    io.line("");
+    io.line(tableOf(io, comparison));
     const isGiven = options.price !== undefined;
-    for (const line of notes({ sources, rows, statistics, price, isGiven })) io.line(line);
+    for (const line of ["", ...adviceText(io, comparison), "", ...notes(comparison, isGiven)]) io.line(line);
   }
   return EXIT.ok;
 }
@@ -125,6 +154,26 @@ function settingsText(row: number, settings: Partial<Settings>, json = false): s
   return json
     ? JSON.stringify({ type: "settings", row, settings })
     : JSON.stringify({ [NAMESPACE]: settings }, null, 2);
+}
+
+function adviceLine(comparison: Comparison): z.infer<typeof TuneAdviceSchema> {
+  const { rows, advice, yours, model, price } = comparison;
+  const { advised, saving, keep } = advice;
+  return {
+    type: "advice",
+    yours: rows.indexOf(advice.yours) + 1,
+    advised: advised ? rows.indexOf(advised) + 1 : null,
+    unit: price ? "usd" : "tokens",
+    saving,
+    ...(keep && { keep }),
+    words: adviceWords(comparison),
+    settings: advised ? changedSettings(advised, yours) : {},
+    measuredRuns: {
+      observer: model.observer.measuredRuns,
+      reflector: model.reflector.measuredRuns,
+      dropper: model.dropper.measuredRuns,
+    },
+  };
 }
 
 /** Adds to the statistics how the workers of a recording did; a session's are not told apart. */
@@ -145,80 +194,6 @@ function tuneLine(row: TuneRow, index: number, isPriced: boolean): z.infer<typeo
     cost: isPriced ? cost : null,
     usage: { input, output },
   };
-}
-
-/** The table's columns: what stands above each, and what each has of a row. */
-const COLUMNS: readonly (readonly [head: string, cell: (row: TuneRow) => number])[] = [
-  ["observe", ({ thresholds }) => thresholds.observeAfterTokens],
-  ["reflect", ({ thresholds }) => thresholds.reflectAfterTokens],
-  ["compact", ({ thresholds }) => thresholds.compactAfterTokens],
-  ["observer\nruns", ({ runs }) => runs.observer],
-  ["reflector\nruns", ({ runs }) => runs.reflector],
-  ["dropper\nruns", ({ runs }) => runs.dropper],
-  ["source\ntokens read", ({ sourceTokensRead }) => sourceTokensRead],
-  ["model\ntokens", ({ usage }) => usage.input + usage.output],
-  ["longest\nunobserved", ({ longestUnobserved }) => longestUnobserved],
-  ["longest\nunreflected", ({ longestUnreflected }) => longestUnreflected],
-  ["cut\nunobserved", ({ cutUnobserved }) => cutUnobserved],
-  ["compac-\ntions", ({ compactions }) => compactions],
-];
-
-/** A table without lines is what each of these is empty in. */
-const LINES =
-  "top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid";
-
-function tableOf(io: Io, rows: readonly TuneRow[], isPriced: boolean): string {
-  const head = ["row", ...COLUMNS.map(([title]) => title), ...(isPriced ? ["cost\nUSD"] : []), "best"];
-  const table = new Table({
-    head,
-    colAligns: head.map(() => "right" as const),
-    style: { head: [], border: [], "padding-left": 0, "padding-right": 0 },
-    chars: { ...Object.fromEntries(LINES.split(" ").map((place) => [place, ""])), middle: "  " },
-  });
-  for (const [index, row] of rows.entries()) {
-    const cost = isPriced ? [row.usage.cost.toFixed(4)] : [];
-    const numbers = COLUMNS.map(([, cell]) => grouped(cell(row)));
-    const cells = [String(index + 1), ...numbers, ...cost, row.best ? "*" : ""];
-    table.push(row.best ? cells.map((cell) => io.paint("bold", cell)) : cells);
-  }
-  return table.toString().replace(/ +$/gm, "");
-}
-
-/** What the lines under the table speak of. */
-interface Comparison {
-  sources: readonly ReplaySource[];
-  rows: readonly TuneRow[];
-  statistics: RunStatistics;
-  price: Price | undefined;
-  /** The price is the user's. */
-  isGiven: boolean;
-}
-
-function notes({ sources, rows, statistics, price, isGiven }: Comparison): string[] {
-  const model = statistics.model();
-  const measured = WORKERS.filter((worker) => model[worker].measuredRuns > 0).map((worker) =>
-    countOf(model[worker].measuredRuns, `${worker} run`),
-  );
-  const basis =
-    measured.length > 0 ? `the mean of ${listed(measured)}` : "experience, since no run was recorded";
-  const origin = isGiven ? "" : ", as the recorded usage has it";
-  const money = price
-    ? `Cost: $${round(price.input)} and $${round(price.output)} per million input and output tokens${origin}.`
-    : "No price is known: give one with --price in,out to see costs.";
-  const asDefault = rows.findIndex(({ thresholds }) =>
-    Object.entries(thresholds).every(([key, value]) => Reflect.get(DEFAULT_SETTINGS, key) === value),
-  );
-  return [
-    `${countOf(sources.length, "file")}. All results are modelled on ${basis}; compactions keep ${grouped(model.keepTokens)} tokens.`,
-    money,
-    "* marks the rows that no other row beats in cost, longest spans, tokens cut unobserved and compactions.",
-    ...(asDefault === -1 ? [] : [`Row ${asDefault + 1} has the default thresholds.`]),
-    "--settings ROW prints a row as settings.",
-  ];
-}
-
-function round(price: number): string {
-  return String(Number(price.toFixed(3)));
 }
 
 function tokenList(text: string): number[] {
