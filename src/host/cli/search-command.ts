@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from "node:fs";
+import { globSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
 import { createSessionSearch } from "../../effects/session-search.ts";
@@ -27,7 +27,7 @@ export function searchCommand(io: Io, exit: (code: number) => void): Command {
     .argument("<words>", "what to look for; put several words in quotes")
     .argument("[files...]", "Pi sessions: files, folders of them, or the beginnings of their ids (default: the latest session of this folder)")
     .option("--all-branches", "also the branches that were left")
-    .option("--limit <n>", "how many matches of a session are shown", ordinalOf, SEARCH_LIMIT)
+    .option("--limit <n>", "how many matches of a branch are shown", ordinalOf, SEARCH_LIMIT)
     .option("--json", "one JSON object per match, and a last one with the counts")
     .action(async (words: string, files: string[], options: SearchCommandOptions) =>
       exit(await search(io, words, files, options)),
@@ -57,6 +57,11 @@ async function search(
       io.complain(`memory-lanes: ${error.message}`);
     }
     await io.ready();
+    if (io.closed) break;
+  }
+  if (read === 0) {
+    io.complain("memory-lanes: none of these files could be searched");
+    return EXIT.difference;
   }
   const counts = `${countOf(read, "session")}, ${countOf(searched, "line of memory or message", "lines of memory and messages")}`;
   if (json) io.json({ type: "searched", sessions: read, searched, found });
@@ -101,18 +106,16 @@ async function searchFile(io: Io, file: string | undefined, words: string, allBr
   const { lookup } = sessionOfEntries(session.all);
   const index = createSessionSearch(redactedLookup(lookup));
   const branches = [session.entries, ...(allBranches ? otherBranches(session.all, session.entries) : [])];
+  // What several branches share is named once, with the first of them.
   const seen = new Set<string>();
   const hits: PlacedHit[] = [];
   let [found, searched] = [0, 0];
   for (const entries of branches) {
-    const result = await index.search(sessionOfEntries(entries).session, words, { limit: Infinity });
-    searched = result.searched;
+    const result = await index.search(sessionOfEntries(entries).session, words, { limit, seen });
     const branch = entries.at(-1)?.id ?? "";
-    // What several branches share is named once, with the first of them.
-    const fresh = result.hits.filter(({ kind, id }) => !seen.has(`${kind} ${id}`));
-    for (const { kind, id } of fresh) seen.add(`${kind} ${id}`);
-    found += fresh.length;
-    hits.push(...fresh.slice(0, limit).map((hit) => ({ ...hit, session: name, branch })));
+    searched = result.searched;
+    found += result.found;
+    hits.push(...result.hits.map((hit) => ({ ...hit, session: name, branch })));
   }
   return { hits, found, searched };
 }
@@ -134,8 +137,7 @@ function otherBranches(all: readonly EntryLike[], current: readonly EntryLike[])
 /** The sessions that a path names: itself, or whatever a folder and its folders hold. */
 function sessionsIn(path: string): string[] {
   if (path === "-" || !statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [path];
-  const names = readdirSync(path, { recursive: true, encoding: "utf8" });
-  const files = names.filter((name) => name.endsWith(".jsonl") && !name.includes("node_modules")).sort();
+  const files = globSync("**/*.jsonl", { cwd: path, exclude: ["**/node_modules/**"] }).sort();
   if (files.length === 0) throw new UsageError(`${path}: there is no session (.jsonl) in this folder`);
   return files.map((name) => join(path, name));
 }

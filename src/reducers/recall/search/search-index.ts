@@ -42,12 +42,18 @@ export interface SearchResult {
 export interface SearchOptions {
   /** How many hits are given at most */
   limit?: number | undefined;
+  /** What searches of other branches have found: it is not found again, and what this one finds is added. */
+  seen?: Set<string> | undefined;
 }
 
 export const SEARCH_LIMIT = 10;
 
-/** UTF-16 units of one message that are indexed: its beginning */
-const LONGEST_INDEXED = 200_000;
+/** UTF-16 units that are indexed in one go: a few milliseconds of work. A longer message is indexed piece by piece. */
+const PIECE = 10_000;
+/** As much of a piece stands in the next one, too, so that no word is cut in both */
+const OVERLAP = 100;
+/** UTF-16 units of a message that are read again for the words just so, and for the line to show: its beginning */
+const LONGEST_COMPARED = 200_000;
 /** Best hits of which the text is read again, to put those first that have the words just so */
 const MOST_COMPARED = 200;
 /** How much more a line of memory counts than a message with the same words */
@@ -75,23 +81,28 @@ export function createSearchIndex() {
   const places: Place[] = [];
   const indexed = new Set<string>();
   const documents = new Map<string, number>();
+  let searched = 0;
   let last: Branch | undefined;
   const index = new MiniSearch<{ id: number; text: string }>({
     fields: ["text"],
-    tokenize: termsOf,
+    tokenize(text) {
+      const terms = termsOf(text);
+      for (const term of terms) documents.set(term, (documents.get(term) ?? 0) + 1);
+      return terms;
+    },
     processTerm: (term) => term,
   });
 
-  function add(place: Place, text: string): number {
-    const shown = text.slice(0, LONGEST_INDEXED);
-    const id = places.push(place) - 1;
-    index.add({ id, text: shown });
-    for (const term of termsOf(shown)) documents.set(term, (documents.get(term) ?? 0) + 1);
-    return shown.length;
+  function* add(place: Place, text: string): Generator<number> {
+    searched++;
+    for (let start = 0; start === 0 || start + OVERLAP < text.length; start += PIECE - OVERLAP) {
+      index.add({ id: places.push(place) - 1, text: text.slice(start, start + PIECE) });
+      yield Math.min(PIECE, text.length - start);
+    }
   }
 
   /**
-   * Takes in what of this branch is not indexed yet, entry by entry, and gives after each how many characters that were, so that
+   * Takes in what of this branch is not indexed yet, piece by piece, and gives after each how many UTF-16 units that were, so that
    * whoever drives it can let others have a turn.
    */
   function* catchUp({ branch }: SessionState, lookup: EntryLookup): Generator<number> {
@@ -101,9 +112,7 @@ export function createSearchIndex() {
       const entry = indexed.has(entryId) ? undefined : lookup(entryId);
       if (!entry) continue;
       indexed.add(entryId);
-      let size = 0;
-      for (const [place, text] of documentsOf(entry, lookup)) size += add(place, text);
-      yield size;
+      for (const [place, text] of documentsOf(entry, lookup)) yield* add(place, text);
     }
     last = branch;
   }
@@ -113,15 +122,18 @@ export function createSearchIndex() {
     session: SessionState,
     lookup: EntryLookup,
     query: string,
-    { limit = SEARCH_LIMIT }: SearchOptions = {},
+    { limit = SEARCH_LIMIT, seen = new Set() }: SearchOptions = {},
   ): SearchResult {
     const words = queryWords(query);
     const exact = find(telling(words), 0);
     let standing = standings(session, exact);
     const isSimilar = standing.length === 0;
-    if (isSimilar) standing = standings(session, find(termsOf(query.slice(0, LONGEST_INDEXED)), FUZZINESS));
+    if (isSimilar) standing = standings(session, find(words, FUZZINESS));
     const phrase = comparable(query.trim());
-    const ranked = standing.map((one, at) => {
+    const keyOf = ({ place }: { place: Place }) => `${place.kind} ${place.id}`;
+    const fresh = standing.filter((one) => !seen.has(keyOf(one)));
+    for (const one of fresh) seen.add(keyOf(one));
+    const ranked = fresh.map((one, at) => {
       const text = at < MOST_COMPARED ? textOf(one.place, lookup) : undefined;
       return { ...one, hasPhrase: text !== undefined && comparable(text).includes(phrase) };
     });
@@ -132,14 +144,18 @@ export function createSearchIndex() {
     const hits = ranked
       .slice(0, limit)
       .flatMap(({ place, ...one }) => hitOf(place, one, lookup, query) ?? []);
-    return { hits, found: ranked.length, searched: places.length, isSimilar: isSimilar && hits.length > 0 };
+    return { hits, found: ranked.length, searched, isSimilar: isSimilar && hits.length > 0 };
   }
 
-  /** The words that tell documents apart; all of them if none does. */
+  /** The words that tell documents apart; where all are common, the rarest of them. */
   function telling(words: readonly string[]): readonly string[] {
     const most = Math.max(100, places.length * COMMON_SHARE);
     const rare = words.filter((word) => (documents.get(word) ?? 0) <= most);
-    return rare.some((word) => documents.has(word)) ? rare : words;
+    if (rare.some((word) => documents.has(word))) return rare;
+    const [rarest] = words
+      .filter((word) => documents.has(word))
+      .sort((a, b) => (documents.get(a) ?? 0) - (documents.get(b) ?? 0));
+    return words.length > rare.length && rarest !== undefined ? [rarest] : words;
   }
 
   function find(words: readonly string[], fuzzy: number) {
@@ -218,7 +234,7 @@ function recordsIn<T extends { id: string }>(
 function textOf({ kind, entryId, index }: Place, lookup: EntryLookup): string | undefined {
   const entry = lookup(entryId);
   if (!entry) return undefined;
-  if (kind === "source") return renderSource(entry, lookup)?.slice(0, LONGEST_INDEXED);
+  if (kind === "source") return renderSource(entry, lookup)?.slice(0, LONGEST_COMPARED);
   const list = fieldsOf(fieldsOf(entry).data)[`${kind}s`];
   const record: unknown = Array.isArray(list) ? list[index] : undefined;
   if (isObservation(record)) return renderObservation(record);
