@@ -25,7 +25,10 @@ export function searchCommand(io: Io, exit: (code: number) => void): Command {
   return new Command("search")
     .description("Find lines of memory and messages in Pi sessions by their words")
     .argument("<words>", "what to look for; put several words in quotes")
-    .argument("[files...]", "Pi sessions: files, folders of them, or the beginnings of their ids (default: the latest session of this folder)")
+    .argument(
+      "[files...]",
+      "Pi sessions: files, folders of them, or the beginnings of their ids (default: the latest session of this folder)",
+    )
     .option("--all-branches", "also the branches that were left")
     .option("--limit <n>", "how many matches of a branch are shown", ordinalOf, SEARCH_LIMIT)
     .option("--json", "one JSON object per match, and a last one with the counts")
@@ -95,12 +98,18 @@ function show(io: Io, hits: readonly PlacedHit[], json: boolean): void {
 
 /** A text in lines of at most so many characters, broken at spaces where there are any. */
 function wrapped(text: string, width: number): string[] {
-  return (
-    text.match(new RegExp(`.{1,${Math.max(20, width)}}(?:\\s+|$)|.{1,${Math.max(20, width)}}`, "gu")) ?? []
-  );
+  const room = Math.max(20, width);
+  const lines = text.match(new RegExp(`.{1,${room}}(?:\\s+|$)|.{1,${room}}`, "gu")) ?? [];
+  return lines.map((line) => line.trimEnd());
 }
 
-async function searchFile(io: Io, file: string | undefined, words: string, allBranches: boolean, limit: number) {
+async function searchFile(
+  io: Io,
+  file: string | undefined,
+  words: string,
+  allBranches: boolean,
+  limit: number,
+) {
   const { file: name, session, reading } = await openSession(io, file, undefined);
   complainOfLines(io, name, reading);
   const { lookup } = sessionOfEntries(session.all);

@@ -40,7 +40,10 @@ describe("a search of a session", () => {
   });
 
   it("puts what holds first, and says what was dropped", async () => {
-    const talk = [user("e1", "a harbour"), observed("o", [observation(A, ["e1"], { content: "harbour" })], "e1")];
+    const talk = [
+      user("e1", "a harbour"),
+      observed("o", [observation(A, ["e1"], { content: "harbour" })], "e1"),
+    ];
     const { hits } = await found([...talk, dropped("d", [A], "e1")], "harbour");
     expect(hits.map(({ id, standing }) => [id, standing])).toEqual([
       ["e1", "holds"],
