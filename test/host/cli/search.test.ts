@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { run } from "../../support/programs/run-cli.ts";
 import { user } from "../../support/sessions/builders.ts";
-import { secretOf } from "../../support/sessions/secrets.ts";
 import { SESSION_HEADER } from "../../support/sessions/plain-session.ts";
+import { secretOf } from "../../support/sessions/secrets.ts";
 
 let dir: string;
 let file: string;
