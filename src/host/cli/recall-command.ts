@@ -19,7 +19,10 @@ export function recallCommand(io: Io, exit: (code: number) => void): Command {
   return new Command("recall")
     .description("Show the exact source behind one memory id of a Pi session")
     .argument("[session]", SESSION_ARGUMENT[1])
-    .argument("[id]", "the 12 hex digits at the start of a memory line, or a message's id; alone it is of the default session")
+    .argument(
+      "[id]",
+      "the 12 hex digits at the start of a memory line, or a message's id; alone it is of the default session",
+    )
     .option("--query <words>", "only the passages of the sources that have some of these words")
     .option("--page <n>", "which page of a long result", ordinalOf, 1)
     .option(...SESSION_LEAF_OPTION)
