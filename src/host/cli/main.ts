@@ -8,6 +8,7 @@ import { createIo, EXIT, type Io, UsageError } from "./io.ts";
 import { recallCommand } from "./recall-command.ts";
 import { replayCommand } from "./replay/replay-command.ts";
 import { scrubCommand } from "./scrub-command.ts";
+import { searchCommand } from "./search-command.ts";
 import { sessionsCommand } from "./sessions-command.ts";
 import { tuneCommand } from "./tune/tune-command.ts";
 import { viewCommand } from "./view-command.ts";
@@ -21,6 +22,7 @@ const SUBCOMMANDS: readonly ((io: Io, exit: (code: number) => void) => Command)[
   viewCommand,
   recallCommand,
   exportCommand,
+  searchCommand,
   scrubCommand,
   doctorCommand,
 ];

@@ -114,7 +114,7 @@ export default function memoryLanes(pi: ExtensionAPI): void {
     name: "recall",
     label: "Recall",
     description:
-      "Read the exact messages behind one line of compacted memory, by the 12 hex digits in brackets that it begins with. With `query`, only their passages that have some of these words.",
+      "Read the exact messages behind one line of compacted memory, by the 12 hex digits in brackets that it begins with. With `query`, only their passages that have some of these words; with `query` alone, search all memory and messages for ids.",
     promptSnippet: "Read the exact original messages behind a memory id from compacted memory",
     promptGuidelines: [
       "Before you act on a detail from compacted memory, or when asked why you believe it, call recall with the id of that line, and with a query where you look for one thing.",
@@ -139,6 +139,10 @@ export default function memoryLanes(pi: ExtensionAPI): void {
     description: "Memory: what the agent sees (or: full; add copy for the clipboard)",
     getArgumentCompletions: (prefix) => completions(VIEW_ARGUMENTS, prefix),
     handler: (args, ctx) => attempt(ctx, (session) => session.showView(args, ctx)),
+  });
+  pi.registerCommand("om:search", {
+    description: "Memory: find lines of memory and messages by their words",
+    handler: (args, ctx) => attempt(ctx, (session) => session.showSearch(args, ctx)),
   });
   pi.registerCommand("om:lanes", {
     description: "Memory: the worker lanes, live: clocks, reasons, last results and spend",
@@ -211,7 +215,6 @@ const RECALL_PARAMETERS = {
       description: "About how many tokens a page may have (default 8000, with a query 800; at most 20000)",
     },
   },
-  required: ["id"],
 } as const;
 
 const VIEW_ARGUMENTS = [

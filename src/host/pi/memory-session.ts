@@ -18,7 +18,7 @@ import type { EntryLookup } from "../../reducers/entries/entry.ts";
 import { harmlessText } from "../../reducers/harmless-text.ts";
 import { planFold } from "../../reducers/ledger/compaction-plan.ts";
 import { givenMemoryId } from "../../reducers/ledger/memory-id.ts";
-import { isInMemory, recallFrom } from "../../reducers/ledger/recall.ts";
+import { isFound, recallFrom } from "../../reducers/ledger/recall.ts";
 import { messageOf } from "../../reducers/message-of.ts";
 import { type RecallOptions, renderRecall } from "../../reducers/recall/recall-text.ts";
 import { redactedLookup } from "../../reducers/redact.ts";
@@ -289,12 +289,16 @@ export function openMemorySession(
         failure: { kind: aborted ? "cancelled" : "failed", message: message ?? "cancelled" },
       }),
 
-    recall({ id, ...options }: { id: string } & RecallOptions) {
+    async recall({ id, ...options }: { id?: string | undefined } & RecallOptions) {
       sync();
+      if (id === undefined || id.trim() === "") {
+        const text = await ui.search(options.query ?? "", "agent");
+        return { content: [{ type: "text" as const, text }], details: {} };
+      }
       const recalled = recallFrom(engine.state.session, lookup, givenMemoryId(id));
       const rendered = renderRecall(recalled, options);
       // Pi before 1.0 knows of a tool's failure only when it throws.
-      if (!isInMemory(recalled)) throw new Error(rendered.text);
+      if (!isFound(recalled)) throw new Error(rendered.text);
       return {
         content: [{ type: "text" as const, text: rendered.text }],
         details: { id: recalled.id, page: rendered.page, pages: rendered.pages },
@@ -316,6 +320,7 @@ export function openMemorySession(
 
     showStatus: ui.showStatus,
     showView: ui.showView,
+    showSearch: ui.showSearch,
     showLanes: ui.showLanes,
     run: ui.run,
     inspect: ui.inspect,

@@ -63,6 +63,8 @@ export interface Recalled {
   forgotten?: Forgotten;
   observation?: RecalledObservation;
   reflection?: RecalledReflection;
+  /** The message, where it is the id of a session entry, as a search gives it, and of no memory */
+  source?: RecalledSource;
 }
 
 /** Looks an id up in the branch's whole ledger history, dropped and dangling records included. */
@@ -71,12 +73,15 @@ export function recallFrom(session: SessionState, lookup: EntryLookup, id: strin
   if (forgotten) return { id, forgotten };
   const observation = recallObservation(session, lookup, id);
   const reflection = recallReflection(session, lookup, id);
-  return { id, ...(observation && { observation }), ...(reflection && { reflection }) };
+  if (observation || reflection)
+    return { id, ...(observation && { observation }), ...(reflection && { reflection }) };
+  const source = recallSource(session.branch, lookup, id);
+  return "text" in source ? { id, source } : { id };
 }
 
-/** Whether an id stands for something that can be read. */
-export function isInMemory({ observation, reflection }: Recalled): boolean {
-  return observation !== undefined || reflection !== undefined;
+/** Whether an id stands for anything here. */
+export function isFound({ observation, reflection, source }: Recalled): boolean {
+  return observation !== undefined || reflection !== undefined || source !== undefined;
 }
 
 function recallForgotten(

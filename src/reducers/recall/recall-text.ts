@@ -96,8 +96,10 @@ function sectionOf({ head, body, within }: Part): Section {
 }
 
 function describe(recalled: Recalled): Part[] {
-  const { id, forgotten, observation, reflection } = recalled;
+  const { id, forgotten, observation, reflection, source } = recalled;
   if (forgotten) return [note(forgottenWords(id, forgotten))];
+  if (source)
+    return createSourceWords(recalled)(source, id).map((words) => ({ ...words, within: [], kind: "source" }));
   if (!observation && !reflection) {
     return [
       note(

@@ -116,7 +116,7 @@ export async function openSource(
 }
 
 /** Reads a file that must be a Pi session. */
-async function openSession(
+export async function openSession(
   io: Io,
   argument: string | undefined,
   leaf: string | undefined,
