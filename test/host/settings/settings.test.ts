@@ -243,7 +243,9 @@ describe("a bad value", () => {
       '"sessionTokens"',
       '"weekUsd"',
     ]);
-    expect(problems[0]?.message).toMatch(/budget is an object with any of "sessionUsd" \(a number above 0\), /);
+    expect(problems[0]?.message).toMatch(
+      /budget is an object with any of "sessionUsd" \(a number above 0\), /,
+    );
   });
 
   it("as a level of thinking that there is not is named, and the model used", () => {
