@@ -23,6 +23,8 @@ export interface MessageWriter {
 export interface EventSource {
   readonly kind: Overview["source"]["kind"];
   readonly name: string;
+  /** What opens it again, for a shell; null for what cannot be opened twice */
+  readonly command: string | null;
   readonly history: EventHistory;
   readonly search: EventSearch;
   /** Where an engine was started anew, by the index of its first event, and from which keyframe if from any */
@@ -49,12 +51,13 @@ export interface EventSource {
 export function createEventSource(
   kind: EventSource["kind"],
   name: string,
-  lookup?: EntryLookup,
+  { command = null, lookup }: Partial<Pick<EventSource, "command" | "lookup">> = {},
 ): EventSource {
   const history = createEventHistory();
   const source: EventSource = {
     kind,
     name,
+    command,
     history,
     search: createEventSearch(history),
     openings: new Map(),

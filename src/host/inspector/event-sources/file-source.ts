@@ -1,4 +1,5 @@
-import { basename } from "node:path";
+import { existsSync } from "node:fs";
+import { basename, resolve } from "node:path";
 import { redactedLookup } from "../../../reducers/redact.ts";
 import type { Settings } from "../../../reducers/settings.ts";
 import { type Io, UsageError } from "../../cli/io.ts";
@@ -25,24 +26,31 @@ export async function openFileSource(
 ): Promise<EventSource> {
   const isPatched = Object.keys(patch).length > 0;
   const opened = await openSource(io, file, { leaf, twice: isPatched });
-  if (opened.kind === "session" || isPatched) return replayedSource(io, opened, patch);
+  if (opened.kind === "session" || isPatched) return replayedSource(io, opened, { leaf, patch });
   // Its first lines were looked at through a stream of their own.
   await opened.batches().return(undefined);
   if (opened.size === undefined) {
     throw new UsageError(`${opened.file}: it is read again while you look, so it must be a file on disk`);
   }
-  const source = await openRecordingSource(opened.file);
+  const source = await openRecordingSource(opened.file, commandFor(opened.file));
   if (source.history.steps.length > 0) return source;
   await source.close();
   throw new UsageError(`${opened.file}: the recording holds no event; ${source.notes[0] ?? "it is empty"}`);
 }
 
 /** Events that are in no file: they are derived from a session's entries, or come of other settings. */
-async function replayedSource(io: Io, opened: ReplaySource, patch: Partial<Settings>): Promise<EventSource> {
+async function replayedSource(
+  io: Io,
+  opened: ReplaySource,
+  { leaf, patch = {} }: OpenFileOptions,
+): Promise<EventSource> {
   const isSession = opened.kind === "session";
   const byId = new Map(isSession ? opened.session.entries.map((entry) => [entry.id, entry]) : []);
   const lookup = isSession ? redactedLookup((id) => byId.get(id)) : undefined;
-  const source = createEventSource(opened.kind, basename(opened.file), lookup);
+  const source = createEventSource(opened.kind, basename(opened.file), {
+    command: commandFor(opened.file, { leaf, patch }),
+    lookup,
+  });
   const report = await runReplay(opened, io, {
     patch,
     onStep(step) {
@@ -56,6 +64,19 @@ async function replayedSource(io: Io, opened: ReplaySource, patch: Partial<Setti
     ...readingWords(basename(opened.file), report.reading),
   ];
   return source;
+}
+
+/** The command that shows the same again, from any folder; null for standard input. */
+function commandFor(file: string, { leaf, patch = {} }: OpenFileOptions = {}): string | null {
+  if (!existsSync(file)) return null;
+  const set = Object.entries(patch).flatMap(([key, value]) => ["--set", setWords({ [key]: value })]);
+  const words = [resolve(file), ...(leaf === undefined ? [] : ["--leaf", leaf]), ...set];
+  return ["memory-lanes inspect", ...words.map(quoted)].join(" ");
+}
+
+/** A word as a shell takes it for one. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 function introduction(opened: ReplaySource, patch: Partial<Settings>): string {

@@ -12,7 +12,7 @@ export function openLiveSource(
   past: readonly Step[],
   lookup: EntryLookup,
 ): EventSource {
-  const source = createEventSource("live", name, lookup);
+  const source = createEventSource("live", name, { lookup });
   for (const step of past) source.take(step);
   const following = steps$.subscribe({ next: source.take, error: () => {} });
   return Object.assign(source, {

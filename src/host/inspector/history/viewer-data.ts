@@ -5,8 +5,15 @@ import type { LaneName } from "../../../reducers/engine/lane-names.ts";
 
 /** What the server tells the page, as JSON. Positions are indexes of events, counted from 0. */
 export interface Overview extends Progress {
-  source: { kind: "recording" | "session" | "live"; name: string };
+  source: {
+    kind: "recording" | "session" | "live";
+    name: string;
+    /** What opens it again, for a shell; null for what cannot be opened twice */
+    command: string | null;
+  };
   firstAt: number;
+  /** The first event that moved a lane or asked for something, by index; null when none has yet */
+  firstDecision: number | null;
   /** Whether the memory's text can be shown */
   hasMemory: boolean;
 }

@@ -80,6 +80,10 @@ export async function askIndexAt(time: number): Promise<number> {
   return (await ask<{ index: number }>("at", { time })).index;
 }
 
+/** The event of a number, or the last one before it; `pending` while it may still be read. */
+export const askNumbered = (number: number) =>
+  ask<{ index: number; pending: boolean }>("numbered", { number });
+
 /** Follows the source. Calls back on every progress, and with null when who tells of it has gone. */
 export function followSource(listener: (progress: Progress | null) => void): void {
   const socket = new WebSocket(`ws://${location.host}/live?token=${encodeURIComponent(token)}`);

@@ -16,6 +16,7 @@ import {
   askIndexAt,
   askJump,
   askMemory,
+  askNumbered,
   askOverview,
   askPosition,
   askTimeline,
@@ -208,6 +209,36 @@ export const selectedX = computed(() =>
   axis.value === "event" ? selected.value : (detail.value?.row.at ?? overview.value?.firstAt ?? 0),
 );
 
+/** The number of the event that the address names, until the event has been read */
+let sought: number | null = null;
+let soughtIndex = 0;
+
+/** Goes to the event that the address names; where it names none, to the newest of a running Pi, else to the first decision. */
+async function goToAddress(): Promise<void> {
+  const { hash } = location;
+  const number = Number(new URLSearchParams(hash.slice(1)).get("event") ?? Number.NaN);
+  const { source, firstDecision } = overview.peek() ?? {};
+  if (Number.isInteger(number)) {
+    sought = number;
+    await seek();
+  } else if (hash === NEWEST || (hash === "" && source?.kind === "live")) select(count.value - 1);
+  else select(firstDecision ?? 0);
+}
+
+const NEWEST = "#newest";
+
+async function seek(): Promise<void> {
+  if (sought === null) return;
+  const { index, pending } = await askNumbered(sought);
+  // The server may be ahead of what this page knows to be there.
+  if (!pending && index < count.peek()) sought = null;
+  batch(() => {
+    select(index);
+    following.value = false;
+  });
+  soughtIndex = selected.peek();
+}
+
 /** Loads everything and keeps it loaded as the selection, the view and the source change. */
 export async function start(): Promise<void> {
   try {
@@ -216,8 +247,8 @@ export async function start(): Promise<void> {
     fail(error);
     return;
   }
-  const fromAddress = Number(new URLSearchParams(location.hash.slice(1)).get("event") ?? Number.NaN);
-  select(Number.isInteger(fromAddress) ? fromAddress : count.value - 1);
+  await goToAddress().catch(fail);
+  addEventListener("hashchange", () => void goToAddress().catch(fail));
   if (grows.value) {
     connected.value = true;
     followSource((progress) => {
@@ -229,6 +260,9 @@ export async function start(): Promise<void> {
         if (overview.value) overview.value = { ...overview.value, ...progress };
         if (following.value) selected.value = Math.max(0, progress.count - 1);
       });
+      // Who goes elsewhere meanwhile does not want to be taken there any more.
+      if (selected.peek() !== soughtIndex) sought = null;
+      seek().catch(fail);
     });
   }
   effect(() => {
@@ -243,7 +277,10 @@ export async function start(): Promise<void> {
   effect(() => showOnTimeline(selectedX.value));
   effect(() => {
     // Who follows does so again after the page is loaded anew.
-    history.replaceState(null, "", following.value ? "#" : `#event=${selected.value}`);
+    if (following.value) history.replaceState(null, "", NEWEST);
+    else if (detail.value && !isBusy.value && sought === null) {
+      history.replaceState(null, "", `#event=${detail.value.row.number}`);
+    }
   });
   effect(() => {
     if (!playing.value) return;

@@ -39,6 +39,8 @@ export async function answerData(source: EventSource, { pathname, searchParams }
       };
     case "/data/at":
       return { index: indexAtTime(source, optionalNumber(searchParams, "time") ?? 0) };
+    case "/data/numbered":
+      return indexNumbered(source, optionalNumber(searchParams, "number") ?? 0);
     case "/data/event":
       return eventDetailAt(history, indexOf(source, searchParams));
     case "/data/memory":
@@ -49,10 +51,11 @@ export async function answerData(source: EventSource, { pathname, searchParams }
 }
 
 function overviewOf(source: EventSource): Overview {
-  const { kind, name, history, lookup } = source;
+  const { kind, name, command, history, lookup } = source;
   return {
-    source: { kind, name },
+    source: { kind, name, command },
     firstAt: history.steps[0]?.at ?? 0,
+    firstDecision: history.firstDecision,
     hasMemory: lookup !== undefined,
     ...progressOf(source),
   };
@@ -64,6 +67,15 @@ function indexAtTime({ history }: EventSource, time: number): number {
     0,
     lastAtMost(history.steps, ({ at }) => at, time),
   );
+}
+
+/** The event of this number, or the last one before it; `pending` while it may still be read. */
+function indexNumbered({ history, reading }: EventSource, number: number): { index: number; pending: boolean } {
+  const index = Math.max(
+    0,
+    lastAtMost(history.steps, (step) => step.number, number),
+  );
+  return { index, pending: reading && (history.steps.at(-1)?.number ?? 0) < number };
 }
 
 function memoryAt({ history, lookup }: EventSource, index: number): Memory | null {

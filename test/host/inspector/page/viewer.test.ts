@@ -52,7 +52,7 @@ describe.skipIf(!HAS_CHROMIUM)("the viewer in a real browser", { timeout: 90_000
     });
     afterAll(() => server?.close());
 
-    it("shows the last event, the lanes and the rows in sight only", async () => {
+    it("shows the first decision, the lanes and the rows in sight only", async () => {
       expect(await page.locator("header").textContent()).toMatch(/30,0\d\d events/);
       await settled(page);
       await expect.poll(() => stretches(page)).toBeGreaterThan(20);

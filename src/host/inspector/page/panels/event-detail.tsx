@@ -1,7 +1,8 @@
+import { signal } from "@preact/signals";
 import { compact, dateOf, dollars, grouped, LANE_LABELS, timeOfDay } from "../../../../reducers/words.ts";
 import type { Change } from "../../history/viewer-data.ts";
 import { stateStyle } from "../state-style.ts";
-import { detail, LANES } from "../store.ts";
+import { detail, fail, LANES, overview } from "../store.ts";
 
 /** The selected event: what it changed first, then why each lane is where it is, then everything else. */
 export function EventDetailPanel() {
@@ -13,6 +14,7 @@ export function EventDetailPanel() {
       <p class="event-line">
         <strong>#{grouped(row.number)}</strong> <code>{row.type}</code> <span>{row.words}</span>
         {row.modelled && <span class="modelled">~ modelled</span>}
+        <LinkButton number={row.number} />
         <span class="muted">
           {dateOf(row.at)} {timeOfDay(row.at)}
         </span>
@@ -93,6 +95,26 @@ export function EventDetailPanel() {
       </div>
     </div>
   );
+}
+
+/** The command that shows this event again, also when nobody serves this page any more. */
+function LinkButton({ number }: { number: number }) {
+  const command = overview.value?.source.command;
+  if (!command) return null;
+  const link = `${command} --event ${number}`;
+  return (
+    <button type="button" class="link" title={link} onClick={() => copyLink(link)}>
+      {copied.value === link ? "Copied" : "Copy link"}
+    </button>
+  );
+}
+
+const copied = signal("");
+
+function copyLink(link: string): void {
+  navigator.clipboard.writeText(link).then(() => {
+    copied.value = link;
+  }, fail);
 }
 
 /** In full while that has room in its column */
