@@ -131,7 +131,8 @@ export function createEventHistory(): EventHistory {
         clocks: clocksByLane(state),
       };
       steps.push(past);
-      if (event.type !== "session.opened" && transitions.length + commands.length > 0) firstDecision ??= index;
+      if (event.type !== "session.opened" && transitions.length + commands.length > 0)
+        firstDecision ??= index;
       noteMoves(index, past);
       noteWork(index, past);
       // An opening brings things along that its event alone does not tell: where a keyframe stood.

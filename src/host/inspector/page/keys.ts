@@ -30,7 +30,7 @@ export const KEYS: { keys: string; words: string }[] = [
   { keys: "Space", words: "play, pause" },
   { keys: "+ −", words: "twice, half as fast" },
   { keys: "f", words: "go to the newest event and follow" },
-  { keys: "/", words: "search the events" },
+  { keys: "/", words: "search the events; Esc there shows all again" },
   { keys: "PgUp PgDn", words: "scroll what is known of the event" },
   { keys: "e c y", words: "the event, charts, memory" },
   { keys: "z x a", words: "zoom in, out, show all" },

@@ -70,7 +70,10 @@ function indexAtTime({ history }: EventSource, time: number): number {
 }
 
 /** The event of this number, or the last one before it; `pending` while it may still be read. */
-function indexNumbered({ history, reading }: EventSource, number: number): { index: number; pending: boolean } {
+function indexNumbered(
+  { history, reading }: EventSource,
+  number: number,
+): { index: number; pending: boolean } {
   const index = Math.max(
     0,
     lastAtMost(history.steps, (step) => step.number, number),

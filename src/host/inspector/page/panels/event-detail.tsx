@@ -12,7 +12,7 @@ export function EventDetailPanel() {
   return (
     <div class="detail">
       <p class="event-line">
-        <strong>#{grouped(row.number)}</strong> <code>{row.type}</code> <span>{row.words}</span>
+        <strong>#{grouped(row.number)}</strong> <code>{row.type}</code> <span class="said">{row.words}</span>
         {row.modelled && <span class="modelled">~ modelled</span>}
         <LinkButton number={row.number} />
         <span class="muted">
@@ -69,7 +69,8 @@ export function EventDetailPanel() {
           <table class="spend">
             <thead>
               <tr>
-                {["", "runs", "requests", "in", "out", "cost"].map((name) => (
+                <td />
+                {["runs", "requests", "in", "out", "cost"].map((name) => (
                   <th key={name}>{name}</th>
                 ))}
               </tr>
