@@ -6,6 +6,7 @@ import {
 } from "../../../effects/inspector-feed.ts";
 import { createEngine, type Engine, type Step } from "../../../machines/engine.ts";
 import type { Keyframe } from "../../../machines/keyframe.ts";
+import type { RecordingLine } from "../../../machines/recording/recording.ts";
 import type { ReplayStep } from "../../../machines/recording/replay-step.ts";
 import type { EntryLookup } from "../../../reducers/entries/entry.ts";
 import { createEventHistory, type EventHistory } from "../history/event-history.ts";
@@ -17,6 +18,16 @@ export interface MessageWriter {
   send(message: InspectorMessage): void;
   /** Whether to wait before sending more. */
   isFull(): boolean;
+}
+
+/** What a recording of a source would be. */
+export interface SavedRecording {
+  /** The name of its file */
+  as: string;
+  /** The lines that it begins with */
+  start: readonly RecordingLine[];
+  /** The first event that it holds after those, by index */
+  from: number;
 }
 
 /** What is looked at: a recording, a session file, or a running Pi. */
@@ -31,6 +42,8 @@ export interface EventSource {
   readonly openings: Map<number, Keyframe | undefined>;
   /** Finds the texts of the memory; undefined for a recording, which has none. */
   readonly lookup: EntryLookup | undefined;
+  /** How to save it as a recording; undefined for what is in a file already. */
+  readonly saved: SavedRecording | undefined;
   /** What to know of it, in words */
   notes: readonly string[];
   /** False while more events may come: Pi runs, or a recording may be written to. */
@@ -51,7 +64,7 @@ export interface EventSource {
 export function createEventSource(
   kind: EventSource["kind"],
   name: string,
-  { command = null, lookup }: Partial<Pick<EventSource, "command" | "lookup">> = {},
+  { command = null, lookup, saved }: Partial<Pick<EventSource, "command" | "lookup" | "saved">> = {},
 ): EventSource {
   const history = createEventHistory();
   const source: EventSource = {
@@ -62,6 +75,7 @@ export function createEventSource(
     search: createEventSearch(history),
     openings: new Map(),
     lookup,
+    saved,
     notes: [],
     complete: true,
     reading: false,

@@ -10,6 +10,8 @@ export interface Overview extends Progress {
     name: string;
     /** What opens it again, for a shell; null for what cannot be opened twice */
     command: string | null;
+    /** The file name of the recording that can be saved of it; null for what is in a file already */
+    saveAs: string | null;
   };
   firstAt: number;
   /** The first event that moved a lane or asked for something, by index; null when none has yet */
@@ -139,6 +141,13 @@ export interface EventDetail {
   spend: { worker: string; runs: number; requests: number; input: number; output: number; cost: number }[];
   /** The event itself, long lists cut */
   event: unknown;
+}
+
+/** Lines of a recording. */
+export interface RecordedPart {
+  lines: string[];
+  /** The event from which on to ask for more, by index */
+  next: number;
 }
 
 export interface Memory {

@@ -1,4 +1,5 @@
 import { dateOf, grouped, timeOfDay } from "../../../reducers/words.ts";
+import { keptEvents, saveRecording } from "./kept-recording.ts";
 import { toggleTheme } from "./keys.ts";
 import { ChartsPanel } from "./panels/charts.tsx";
 import { ClocksPlot } from "./panels/clocks.tsx";
@@ -80,6 +81,7 @@ function Header() {
       {failure.value && <span class="failure">{failure.value}</span>}
       {known.reading && <span class="muted">reading…</span>}
       <span class="spring" />
+      {source.saveAs !== null && <SaveButton name={source.saveAs} />}
       {grows.value && <FollowButton isLive={source.kind === "live"} />}
       <button
         type="button"
@@ -105,9 +107,29 @@ function Header() {
   );
 }
 
+function SaveButton({ name }: { name: string }) {
+  return (
+    <button
+      type="button"
+      disabled={keptEvents.value === 0}
+      title={`Save what has happened so far as a recording, ${name}; it holds no text`}
+      onClick={() => saveRecording(name)}
+    >
+      Save recording
+    </button>
+  );
+}
+
+const KEPT = "What was shown here before can still be looked at";
+
 function FollowButton({ isLive }: { isLive: boolean }) {
-  if (!connected.value)
-    return <span class="muted">{isLive ? "Pi has gone" : "the inspector has stopped"}</span>;
+  if (!connected.value) {
+    return (
+      <strong class="gone" role="status" title={isLive ? `${KEPT}, and all of it can be saved` : KEPT}>
+        {isLive ? "Pi has gone; this is as far as it came" : "The inspector has stopped"}
+      </strong>
+    );
+  }
   return (
     <button
       type="button"

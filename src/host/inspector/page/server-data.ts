@@ -8,6 +8,7 @@ import type {
   Memory,
   Overview,
   Progress,
+  RecordedPart,
   Timeline,
 } from "../history/viewer-data.ts";
 
@@ -18,10 +19,24 @@ let gone = false;
 
 type Query = Record<string, string | number | undefined>;
 
+/** What the server said of events, for when it has gone: the answers to these questions never change. */
+const kept = new Map<string, unknown>();
+const MOST_KEPT = 2000;
+
+/** Asks for what stays as it is. */
+async function askOnce<T>(path: string, query: Query): Promise<T> {
+  const question = `${path} ${JSON.stringify(query)}`;
+  if (kept.has(question)) return kept.get(question) as T;
+  const answer = await ask<T>(path, query);
+  kept.set(question, answer);
+  for (const oldest of kept.keys()) if (kept.size > MOST_KEPT) kept.delete(oldest);
+  return answer;
+}
+
 async function ask<T>(path: string, query: Query = {}): Promise<T> {
   const params = new URLSearchParams({ token });
   for (const [name, value] of Object.entries(query)) if (value !== undefined) params.set(name, String(value));
-  if (gone) throw new Error("nobody answers any more");
+  if (gone) throw new Error("What this page has not shown before cannot be shown any more.");
   const response = await fetch(`/data/${path}?${params}`).catch(() => {
     throw new Error("the inspector does not answer");
   });
@@ -38,8 +53,8 @@ function filterQuery({ types, lanes, text }: EventFilter): Query {
 }
 
 export const askOverview = () => ask<Overview>("overview");
-export const askEventDetail = (index: number) => ask<EventDetail>("event", { index });
-export const askMemory = (index: number) => ask<Memory | null>("memory", { index });
+export const askEventDetail = (index: number) => askOnce<EventDetail>("event", { index });
+export const askMemory = (index: number) => askOnce<Memory | null>("memory", { index });
 
 export function askTimeline(
   axis: Axis,
@@ -83,6 +98,8 @@ export async function askIndexAt(time: number): Promise<number> {
 /** The event of a number, or the last one before it; `pending` while it may still be read. */
 export const askNumbered = (number: number) =>
   ask<{ index: number; pending: boolean }>("numbered", { number });
+
+export const askRecording = (from: number) => ask<RecordedPart>("recording", { from });
 
 /** Follows the source. Calls back on every progress, and with null when who tells of it has gone. */
 export function followSource(listener: (progress: Progress | null) => void): void {

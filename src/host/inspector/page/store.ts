@@ -10,6 +10,7 @@ import type {
   Overview,
   Timeline,
 } from "../history/viewer-data.ts";
+import { keepRecording } from "./kept-recording.ts";
 import {
   askEventDetail,
   askEvents,
@@ -251,6 +252,7 @@ export async function start(): Promise<void> {
   addEventListener("hashchange", () => void goToAddress().catch(fail));
   if (grows.value) {
     connected.value = true;
+    const saves = overview.value?.source.saveAs !== null;
     followSource((progress) => {
       if (!progress) {
         connected.value = false;
@@ -263,6 +265,7 @@ export async function start(): Promise<void> {
       // Who goes elsewhere meanwhile does not want to be taken there any more.
       if (selected.peek() !== soughtIndex) sought = null;
       seek().catch(fail);
+      if (saves) keepRecording(progress.count).catch(() => {});
     });
   }
   effect(() => {

@@ -1,3 +1,4 @@
+import { decisionOf, encodeLine, type RecordingLine } from "../../../machines/recording/recording.ts";
 import { LANES, type LaneName } from "../../../reducers/engine/lane-names.ts";
 import { memoryView } from "../../pi/ui/memory-view.ts";
 import { type EventSource, progressOf } from "../event-sources/event-source.ts";
@@ -5,7 +6,7 @@ import { eventDetailAt } from "../history/event-detail.ts";
 import { lastAtMost } from "../history/event-history.ts";
 import { nextMove } from "../history/event-search.ts";
 import { timelineOf } from "../history/timeline.ts";
-import type { EventFilter, Memory, Overview } from "../history/viewer-data.ts";
+import type { EventFilter, Memory, Overview, RecordedPart } from "../history/viewer-data.ts";
 
 /** What the page asks for, by path; undefined for a path that there is not. Throws for a question that makes no sense. */
 export async function answerData(source: EventSource, { pathname, searchParams }: URL): Promise<unknown> {
@@ -43,6 +44,8 @@ export async function answerData(source: EventSource, { pathname, searchParams }
       return indexNumbered(source, optionalNumber(searchParams, "number") ?? 0);
     case "/data/event":
       return eventDetailAt(history, indexOf(source, searchParams));
+    case "/data/recording":
+      return recordedFrom(source, optionalNumber(searchParams, "from") ?? 0);
     case "/data/memory":
       return memoryAt(source, indexOf(source, searchParams));
     default:
@@ -51,9 +54,9 @@ export async function answerData(source: EventSource, { pathname, searchParams }
 }
 
 function overviewOf(source: EventSource): Overview {
-  const { kind, name, command, history, lookup } = source;
+  const { kind, name, command, history, lookup, saved } = source;
   return {
-    source: { kind, name, command },
+    source: { kind, name, command, saveAs: saved?.as ?? null },
     firstAt: history.steps[0]?.at ?? 0,
     firstDecision: history.firstDecision,
     hasMemory: lookup !== undefined,
@@ -79,6 +82,21 @@ function indexNumbered(
     lastAtMost(history.steps, (step) => step.number, number),
   );
   return { index, pending: reading && (history.steps.at(-1)?.number ?? 0) < number };
+}
+
+const RECORDED_AT_ONCE = 2000;
+
+/** The next lines of the source's recording from an event on; those that it begins with come before the first. */
+function recordedFrom({ history, saved }: EventSource, from: number): RecordedPart | undefined {
+  if (!saved) return undefined;
+  const first = Math.max(from, saved.from);
+  const steps = history.steps.slice(first, first + RECORDED_AT_ONCE);
+  const lines: RecordingLine[] = from === 0 ? [...saved.start] : [];
+  for (const step of steps) {
+    const decision = decisionOf(step);
+    lines.push(step.event, ...(decision ? [decision] : []));
+  }
+  return { lines: lines.map((line) => encodeLine(line).trimEnd()), next: first + steps.length };
 }
 
 function memoryAt({ history, lookup }: EventSource, index: number): Memory | null {

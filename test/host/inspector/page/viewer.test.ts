@@ -206,7 +206,7 @@ describe.skipIf(!HAS_CHROMIUM)("the viewer in a real browser", { timeout: 90_000
       await host.pi.stop();
       await page.getByText("Pi has gone").waitFor();
       await page.keyboard.press("p");
-      await page.getByText("nobody answers any more").waitFor();
+      await page.getByText("has not shown before").waitFor();
       expect(complaints).toEqual([]);
     } finally {
       await host.close();

@@ -100,11 +100,16 @@ export function EventDetailPanel() {
 
 /** The command that shows this event again, also when nobody serves this page any more. */
 function LinkButton({ number }: { number: number }) {
-  const command = overview.value?.source.command;
-  if (!command) return null;
-  const link = `${command} --event ${number}`;
+  const source = overview.value?.source;
+  if (!source?.command) return null;
+  const link = `${source.command} --event ${number}`;
   return (
-    <button type="button" class="link" title={link} onClick={() => copyLink(link)}>
+    <button
+      type="button"
+      class="link"
+      title={source.saveAs === null ? link : `${link}\n(after Save recording, in the folder with that file)`}
+      onClick={() => copyLink(link)}
+    >
       {copied.value === link ? "Copied" : "Copy link"}
     </button>
   );

@@ -54,9 +54,8 @@ export function EventsPanel() {
   return (
     <section class="events" aria-label="Events">
       <FilterBar />
-      <div
+      <section
         class="scroller"
-        role="region"
         aria-label="List of events"
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by the keyboard
         tabIndex={0}
@@ -81,7 +80,7 @@ export function EventsPanel() {
             ))}
           </ol>
         </div>
-      </div>
+      </section>
     </section>
   );
 }
