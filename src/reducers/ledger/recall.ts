@@ -92,7 +92,8 @@ function recallReflection(
   return { reflection, ...fateOf(session.ledger, "reflections", id), supporting, missingObservationIds };
 }
 
-function fateOf(
+/** What became of a record of the ledger. */
+export function fateOf(
   ledger: Ledger,
   kind: "observations" | "reflections",
   id: string,

@@ -40,7 +40,7 @@ export interface EventSource {
   readonly search: EventSearch;
   /** Where an engine was started anew, by the index of its first event, and from which keyframe if from any */
   readonly openings: Map<number, Keyframe | undefined>;
-  /** Finds the texts of the memory; undefined for a recording, which has none. */
+  /** Finds the texts of the memory; undefined for a recording whose session is not at hand. */
   readonly lookup: EntryLookup | undefined;
   /** How to save it as a recording; undefined for what is in a file already. */
   readonly saved: SavedRecording | undefined;
@@ -72,7 +72,7 @@ export function createEventSource(
     name,
     command,
     history,
-    search: createEventSearch(history),
+    search: createEventSearch(history, lookup),
     openings: new Map(),
     lookup,
     saved,

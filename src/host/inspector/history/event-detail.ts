@@ -10,10 +10,11 @@ import { countOf, dollars, duration, grouped, LANE_LABELS, resultWords } from ".
 import { type EventHistory, lastAtMost, perLane } from "./event-history.ts";
 import { rowAt } from "./event-search.ts";
 import { eventWords } from "./event-words.ts";
+import { changesAt, type Texts } from "./memory-lines.ts";
 import type { Change, EventDetail } from "./viewer-data.ts";
 
 /** Everything about one event: first what it changed, then why each lane stands where it stands. */
-export function eventDetailAt(history: EventHistory, index: number): EventDetail {
+export function eventDetailAt(history: EventHistory, index: number, texts?: Texts): EventDetail {
   const { steps, moves } = history;
   const step = steps[index];
   if (!step) throw new Error(`there is no event at ${index}`);
@@ -36,6 +37,7 @@ export function eventDetailAt(history: EventHistory, index: number): EventDetail
     }),
     clocks,
     commands,
+    memory: changesAt(history, texts, index),
     result: resultOf(event),
     ledger: ledgerRows(state),
     spend: WORKERS.map((worker) => {

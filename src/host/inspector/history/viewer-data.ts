@@ -16,8 +16,8 @@ export interface Overview extends Progress {
   firstAt: number;
   /** The first event that moved a lane or asked for something, by index; null when none has yet */
   firstDecision: number | null;
-  /** Whether the memory's text can be shown */
-  hasMemory: boolean;
+  /** Whether the texts of memory can be shown */
+  hasTexts: boolean;
 }
 
 /** What changes as the source grows; the live socket says it whenever it has. */
@@ -135,6 +135,8 @@ export interface EventDetail {
   >;
   clocks: Record<LaneName, { clock: number; threshold: number }>;
   commands: Command[];
+  /** The lines of memory that it added and dropped */
+  memory: MemoryChanges;
   /** The result that the event brings, if it brings one */
   result: { name: string; value: string }[] | null;
   ledger: { name: string; value: string }[];
@@ -150,9 +152,66 @@ export interface RecordedPart {
   next: number;
 }
 
+/** What the agent sees, all that holds, or what was dropped */
+export type MemoryView = "visible" | "full" | "dropped";
+
+/** A line of memory. */
+export interface MemoryLine {
+  id: string;
+  kind: "observation" | "reflection";
+  /** Null where the text is not at hand */
+  text: string | null;
+  /** When, for an observation: `YYYY-MM-DD HH:MM`; `""` for none */
+  when: string;
+  relevance: string;
+  /** The selected event put it there */
+  isNew: boolean;
+  /** What became of it; `""` while it holds */
+  fate: string;
+}
+
 export interface Memory {
-  visible: string;
-  full: string;
+  /** What to know of it, in words */
+  notes: string[];
+  reflections: MemoryLine[];
+  observations: MemoryLine[];
+}
+
+export interface MemoryChanges {
+  added: MemoryLine[];
+  dropped: MemoryLine[];
+}
+
+/** An event that something leads to. */
+export interface EventRef {
+  index: number;
+  number: number;
+}
+
+export interface SourceText {
+  entryId: string;
+  /** The event that brought it; null when no event shown here did */
+  at: EventRef | null;
+  text: string;
+  isMissing: boolean;
+}
+
+/** What stands behind a line of memory. */
+export interface MemoryRecord extends Pick<MemoryLine, "id" | "kind"> {
+  /** Estimated tokens of its text; null when it is not known */
+  tokens: number | null;
+  /** Instead of all else, where an id stands for nothing that may be shown */
+  note: string | null;
+  /** What has become of it by the newest event; `""` while it holds */
+  fate: string;
+  recorded: EventRef | null;
+  dropped: EventRef | null;
+  sources: SourceText[];
+  /** The observations that a reflection rests on */
+  supporting: MemoryLine[];
+  replacedBy: MemoryLine[];
+  /** The reflections that rest on an observation */
+  restOnIt: MemoryLine[];
 }
 
 /** A chart with places for everything, in pixels. */

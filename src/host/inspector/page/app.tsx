@@ -19,6 +19,7 @@ import {
   grows,
   helpShown,
   isBusy,
+  isWide,
   overview,
   type Panel,
   panel,
@@ -29,6 +30,7 @@ import {
 export function App() {
   if (!overview.value) return <p class="alone">{failure.value ?? "Reading…"}</p>;
   if (count.value === 0) return <p class="alone">No event yet.</p>;
+  const shown = isWide.value && panel.value === "memory" ? "event" : panel.value;
   return (
     <>
       <Header />
@@ -37,14 +39,20 @@ export function App() {
         <ClocksPlot />
       </section>
       <Transport />
-      <main>
+      <main class={isWide.value ? "wide" : ""}>
         <EventsPanel />
         <section class="panel" aria-label="Selected event" aria-busy={isBusy.value}>
           <Tabs />
-          {panel.value === "event" && <EventDetailPanel />}
-          {panel.value === "charts" && <ChartsPanel />}
-          {panel.value === "memory" && <MemoryPanel />}
+          {shown === "event" && <EventDetailPanel />}
+          {shown === "charts" && <ChartsPanel />}
+          {shown === "memory" && <MemoryPanel />}
         </section>
+        {isWide.value && (
+          <section class="panel beside" aria-label="Memory">
+            <h2>Memory</h2>
+            <MemoryPanel />
+          </section>
+        )}
       </main>
       {helpShown.value && <Help />}
     </>
@@ -152,21 +160,19 @@ const TABS: { name: Panel; label: string; key: string }[] = [
 function Tabs() {
   return (
     <fieldset class="tabs" aria-label="What to show of it">
-      {TABS.filter(({ name }) => name !== "memory" || overview.value?.hasMemory).map(
-        ({ name, label, key }) => (
-          <button
-            key={name}
-            type="button"
-            aria-pressed={panel.value === name}
-            title={`${label} (${key})`}
-            onClick={() => {
-              panel.value = name;
-            }}
-          >
-            {label}
-          </button>
-        ),
-      )}
+      {TABS.filter(({ name }) => name !== "memory" || !isWide.value).map(({ name, label, key }) => (
+        <button
+          key={name}
+          type="button"
+          aria-pressed={panel.value === name}
+          title={`${label} (${key})`}
+          onClick={() => {
+            panel.value = name;
+          }}
+        >
+          {label}
+        </button>
+      ))}
     </fieldset>
   );
 }

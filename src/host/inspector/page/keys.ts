@@ -4,9 +4,9 @@ import {
   follow,
   grows,
   helpShown,
+  isWide,
   jump,
   LANES,
-  overview,
   type Panel,
   pan,
   panel,
@@ -84,7 +84,7 @@ function act({ key, code, shiftKey }: KeyboardEvent): boolean {
   }
   const chosen = PANELS[key];
   if (chosen) {
-    if (chosen !== "memory" || overview.value?.hasMemory) panel.value = chosen;
+    if (chosen !== "memory" || !isWide.value) panel.value = chosen;
     return true;
   }
   const action = ACTIONS[key];

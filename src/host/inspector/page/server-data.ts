@@ -6,6 +6,8 @@ import type {
   EventPage,
   EventPosition,
   Memory,
+  MemoryRecord,
+  MemoryView,
   Overview,
   Progress,
   RecordedPart,
@@ -54,7 +56,9 @@ function filterQuery({ types, lanes, text }: EventFilter): Query {
 
 export const askOverview = () => ask<Overview>("overview");
 export const askEventDetail = (index: number) => askOnce<EventDetail>("event", { index });
-export const askMemory = (index: number) => askOnce<Memory | null>("memory", { index });
+export const askMemory = (index: number, view: MemoryView) => askOnce<Memory>("memory", { index, view });
+export const askMemoryRecord = (index: number, { kind, id }: { kind: string; id: string }) =>
+  ask<MemoryRecord>("record", { index, kind, id });
 
 export function askTimeline(
   axis: Axis,

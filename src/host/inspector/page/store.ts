@@ -7,6 +7,7 @@ import type {
   EventFilter,
   EventRow,
   Memory,
+  MemoryView,
   Overview,
   Timeline,
 } from "../history/viewer-data.ts";
@@ -34,6 +35,9 @@ export const failure = signal<string | null>(null);
 export const selected = signal(0);
 export const detail = signal<EventDetail | null>(null);
 export const memory = signal<Memory | null>(null);
+export const memoryView = signal<MemoryView>("full");
+/** There is room for the memory beside everything else */
+export const isWide = signal(false);
 export const axis = signal<Axis>("event");
 /** What the time line shows, in units of the axis; the whole when null */
 export const view = signal<readonly [number, number] | null>(null);
@@ -268,11 +272,19 @@ export async function start(): Promise<void> {
       if (saves) keepRecording(progress.count).catch(() => {});
     });
   }
+  const wide = matchMedia("(min-width: 1600px)");
+  const widen = () => {
+    isWide.value = wide.matches;
+  };
+  wide.addEventListener("change", widen);
+  widen();
   effect(() => {
     if (count.value > 0) loadDetail(selected.value);
   });
   effect(() => {
-    if (panel.value === "memory" && overview.value?.hasMemory && count.value > 0) loadMemory(selected.value);
+    if ((panel.value === "memory" || isWide.value) && count.value > 0) {
+      loadMemory(selected.value, memoryView.value);
+    }
   });
   effect(() => {
     if (count.value > 0) loadTimeline(axis.value, view.value, timelineWidth.value);

@@ -1,12 +1,13 @@
 import { decisionOf, encodeLine, type RecordingLine } from "../../../machines/recording/recording.ts";
 import { LANES, type LaneName } from "../../../reducers/engine/lane-names.ts";
-import { memoryView } from "../../pi/ui/memory-view.ts";
 import { type EventSource, progressOf } from "../event-sources/event-source.ts";
 import { eventDetailAt } from "../history/event-detail.ts";
 import { lastAtMost } from "../history/event-history.ts";
 import { nextMove } from "../history/event-search.ts";
+import { memoryAt } from "../history/memory-lines.ts";
+import { memoryRecordAt } from "../history/memory-record.ts";
 import { timelineOf } from "../history/timeline.ts";
-import type { EventFilter, Memory, Overview, RecordedPart } from "../history/viewer-data.ts";
+import type { EventFilter, MemoryView, Overview, RecordedPart } from "../history/viewer-data.ts";
 
 /** What the page asks for, by path; undefined for a path that there is not. Throws for a question that makes no sense. */
 export async function answerData(source: EventSource, { pathname, searchParams }: URL): Promise<unknown> {
@@ -43,11 +44,16 @@ export async function answerData(source: EventSource, { pathname, searchParams }
     case "/data/numbered":
       return indexNumbered(source, optionalNumber(searchParams, "number") ?? 0);
     case "/data/event":
-      return eventDetailAt(history, indexOf(source, searchParams));
+      return eventDetailAt(history, indexOf(source, searchParams), source.lookup);
     case "/data/recording":
       return recordedFrom(source, optionalNumber(searchParams, "from") ?? 0);
     case "/data/memory":
-      return memoryAt(source, indexOf(source, searchParams));
+      return memoryAt(history, source.lookup, indexOf(source, searchParams), viewOf(searchParams));
+    case "/data/record":
+      return memoryRecordAt(history, source.lookup, indexOf(source, searchParams), {
+        id: searchParams.get("id") ?? "",
+        kind: searchParams.get("kind") === "reflection" ? "reflection" : "observation",
+      });
     default:
       return undefined;
   }
@@ -59,7 +65,7 @@ function overviewOf(source: EventSource): Overview {
     source: { kind, name, command, saveAs: saved?.as ?? null },
     firstAt: history.steps[0]?.at ?? 0,
     firstDecision: history.firstDecision,
-    hasMemory: lookup !== undefined,
+    hasTexts: lookup !== undefined,
     ...progressOf(source),
   };
 }
@@ -99,10 +105,9 @@ function recordedFrom({ history, saved }: EventSource, from: number): RecordedPa
   return { lines: lines.map((line) => encodeLine(line).trimEnd()), next: first + steps.length };
 }
 
-function memoryAt({ history, lookup }: EventSource, index: number): Memory | null {
-  if (!lookup) return null;
-  const { session } = history.stateAt(index);
-  return { visible: memoryView(session, lookup, "visible"), full: memoryView(session, lookup, "full") };
+function viewOf(params: URLSearchParams): MemoryView {
+  const view = params.get("view");
+  return view === "full" || view === "dropped" ? view : "visible";
 }
 
 function filterOf(params: URLSearchParams): EventFilter {

@@ -1,14 +1,15 @@
 import { signal } from "@preact/signals";
 import { compact, dateOf, dollars, grouped, LANE_LABELS, timeOfDay } from "../../../../reducers/words.ts";
-import type { Change } from "../../history/viewer-data.ts";
+import type { Change, MemoryChanges } from "../../history/viewer-data.ts";
 import { stateStyle } from "../state-style.ts";
 import { detail, fail, LANES, overview } from "../store.ts";
+import { Lines } from "./memory-line.tsx";
 
 /** The selected event: what it changed first, then why each lane is where it is, then everything else. */
 export function EventDetailPanel() {
   const shown = detail.value;
   if (!shown) return null;
-  const { row, changes, lanes, commands, result, ledger, spend } = shown;
+  const { row, changes, lanes, commands, memory, result, ledger, spend } = shown;
   return (
     <div class="detail">
       <p class="event-line">
@@ -21,6 +22,7 @@ export function EventDetailPanel() {
       </p>
       <div class="columns">
         <div>
+          <MemoryChangesPart changes={memory} />
           <h2>What changed</h2>
           {changes.length === 0 ? <p class="muted">Nothing.</p> : <Changes changes={changes} />}
           {commands.length > 0 && (
@@ -98,6 +100,25 @@ export function EventDetailPanel() {
   );
 }
 
+function MemoryChangesPart({ changes: { added, dropped } }: { changes: MemoryChanges }) {
+  return (
+    <>
+      {added.length > 0 && (
+        <>
+          <h2>Memory added</h2>
+          <Lines lines={added} />
+        </>
+      )}
+      {dropped.length > 0 && (
+        <>
+          <h2>Memory dropped</h2>
+          <Lines lines={dropped} />
+        </>
+      )}
+    </>
+  );
+}
+
 /** The command that shows this event again, also when nobody serves this page any more. */
 function LinkButton({ number }: { number: number }) {
   const source = overview.value?.source;
@@ -135,9 +156,13 @@ function Changes({ changes }: { changes: Change[] }) {
         {changes.map(({ name, before, after, delta }) => (
           <tr key={name}>
             <th>{name}</th>
-            <td class="before">{before}</td>
+            <td class="before" title={before}>
+              {before}
+            </td>
             <td class="arrow">→</td>
-            <td class="after">{after}</td>
+            <td class="after" title={after}>
+              {after}
+            </td>
             <td class={delta !== null && delta < 0 ? "delta less" : "delta more"}>
               {delta === null || Math.abs(delta) > 1e12
                 ? ""
