@@ -57,10 +57,16 @@ effect(() => {
 
 function Line({ line, above }: { line: MemoryLine; above: readonly string[] }) {
   const key = keyOf(line);
-  const isOpen = opened.value.has(key) && !above.includes(key);
-  const { id, text, when, relevance, isNew, fate } = line;
+  const isOpen = opened.value.has(key);
+  if (above.includes(key)) {
+    return (
+      <li class="line muted">
+        <LineWords line={line} /> (above)
+      </li>
+    );
+  }
   return (
-    <li class={isNew ? "new" : ""}>
+    <li class={line.isNew ? "new" : ""}>
       <button
         type="button"
         class="line"
@@ -68,14 +74,21 @@ function Line({ line, above }: { line: MemoryLine; above: readonly string[] }) {
         title="What stands behind it"
         onClick={() => toggle(line)}
       >
-        {isNew && <b title="This event did it">●</b>}
-        <code>{id}</code> {when && <time>{when}</time>}{" "}
-        {text === null ? <i class="muted">its text is in the session's file</i> : <Marked text={text} />}
-        {relevance && relevance !== "medium" && <span class={`tag ${relevance}`}>{relevance}</span>}
-        {fate && <span class="tag fate">{fate}</span>}
+        <LineWords line={line} />
       </button>
       {isOpen && <Behind record={records.value.get(key)} above={[...above, key]} />}
     </li>
+  );
+}
+
+function LineWords({ line: { id, text, when, relevance, isNew, fate } }: { line: MemoryLine }) {
+  return (
+    <>
+      {isNew && <b title="This event did it">●</b>} <code>{id}</code> {when && <time>{when}</time>}{" "}
+      {text === null ? <i class="muted">its text is in the session's file</i> : <Marked text={text} />}
+      {relevance && relevance !== "medium" && <span class={`tag ${relevance}`}>{relevance}</span>}
+      {fate && <span class="tag fate">{fate}</span>}
+    </>
   );
 }
 
