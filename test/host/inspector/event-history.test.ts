@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { chartGraph, LANE_MACHINES } from "../../../scripts/chart-graph.ts";
 import { eventDetailAt } from "../../../src/host/inspector/history/event-detail.ts";
 import { nextMove } from "../../../src/host/inspector/history/event-search.ts";
+import { commandWords } from "../../../src/host/inspector/history/event-words.ts";
 import { timelineOf } from "../../../src/host/inspector/history/timeline.ts";
 import type { EventFilter } from "../../../src/host/inspector/history/viewer-data.ts";
 import { createEngine } from "../../../src/machines/engine.ts";
@@ -32,7 +33,7 @@ describe("the history of a recording", () => {
       expect(workers).toEqual(step?.state.workers);
       const detail = eventDetailAt(history, index);
       for (const lane of LANES) expect(detail.lanes[lane].state).toBe(step?.snapshot.states[lane]);
-      expect(detail.commands).toEqual(step?.commands);
+      expect(detail.commands).toEqual(step?.commands.map(commandWords));
     }
     close();
   });
@@ -126,7 +127,7 @@ describe("the history of a recording", () => {
     const started = { types: [], lanes: [], text: "STARTRUN observer-3 " };
     const starts = (await found(started)).rows;
     expect(starts.length).toBeGreaterThan(0);
-    for (const { decision } of starts) expect(decision).toContain("startRun observer-3");
+    for (const { decision } of starts) expect(decision).toContain("starts observer-3");
     expect((await found({ types: [], lanes: [], text: "no such thing" })).matches).toBe(0);
     const moved = await found({ types: [], lanes: ["compaction"], text: "" });
     let index = -1;

@@ -6,10 +6,18 @@ import type { EngineEvent } from "../../../reducers/engine/events.ts";
 import { LANES, WORKERS } from "../../../reducers/engine/lane-names.ts";
 import { clocksOfSession } from "../../../reducers/session.ts";
 import { poolTarget } from "../../../reducers/settings.ts";
-import { countOf, dollars, duration, grouped, LANE_LABELS, resultWords } from "../../../reducers/words.ts";
+import {
+  countOf,
+  dollars,
+  duration,
+  grouped,
+  LANE_LABELS,
+  resultWords,
+  stateLabel,
+} from "../../../reducers/words.ts";
 import { type EventHistory, lastAtMost, perLane } from "./event-history.ts";
 import { rowAt } from "./event-search.ts";
-import { eventWords } from "./event-words.ts";
+import { commandWords, eventWords } from "./event-words.ts";
 import { changesAt, type Texts } from "./memory-lines.ts";
 import type { Change, EventDetail } from "./viewer-data.ts";
 
@@ -36,7 +44,7 @@ export function eventDetailAt(history: EventHistory, index: number, texts?: Text
       };
     }),
     clocks,
-    commands,
+    commands: commands.map(commandWords),
     memory: changesAt(history, texts, index),
     result: resultOf(event),
     ledger: ledgerRows(state),
@@ -57,7 +65,10 @@ function factsOf(state: EngineState, snapshot: LanesSnapshot | undefined): Facts
   const { ledger, branch } = session;
   const clocks = clocksOfSession(session);
   const facts: Facts = {};
-  for (const lane of LANES) facts[`${LANE_LABELS[lane]} lane`] = snapshot?.states[lane] ?? "not started";
+  for (const lane of LANES) {
+    const state = snapshot?.states[lane];
+    facts[`${LANE_LABELS[lane]} lane`] = state === undefined ? "not started" : stateLabel(state);
+  }
   Object.assign(facts, {
     "observe clock": clocks.observe,
     "reflect clock": clocks.reflect,

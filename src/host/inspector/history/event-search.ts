@@ -2,8 +2,9 @@ import { setImmediate as nextTick } from "node:timers/promises";
 import type { EngineEvent } from "../../../reducers/engine/events.ts";
 import { LANES, type LaneName } from "../../../reducers/engine/lane-names.ts";
 import { fieldsOf, textOf } from "../../../reducers/entries/entry.ts";
+import { EVENT_LABELS } from "../../../reducers/words.ts";
 import { type EventHistory, lastAtMost, type PastStep } from "./event-history.ts";
-import { decisionWords, eventWords } from "./event-words.ts";
+import { decisionWords, eventWords, plainDecision } from "./event-words.ts";
 import type { Texts } from "./memory-lines.ts";
 import { factsOf } from "./memory-record.ts";
 import type { EventFilter, EventPage, EventPosition, EventRow } from "./viewer-data.ts";
@@ -94,7 +95,9 @@ function passing({ types, lanes, text }: EventFilter, texts: Texts): (step: Past
       [
         JSON.stringify(event),
         eventWords(event),
+        EVENT_LABELS[event.type],
         decisionWords({ transitions, commands }),
+        plainDecision({ transitions, commands }),
         ...memoryTexts(event, texts),
       ].some((said) => said.toLowerCase().includes(wanted)));
 }
@@ -120,7 +123,7 @@ export function rowAt(steps: readonly PastStep[], index: number): EventRow {
     type: event.type,
     modelled,
     words: eventWords(event),
-    decision: decisionWords(step),
+    decision: plainDecision(step),
     lanes: transitions.map(({ lane }) => lane),
   };
 }

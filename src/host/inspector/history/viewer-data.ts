@@ -1,4 +1,3 @@
-import type { Command } from "../../../machines/commands.ts";
 import type { Transition } from "../../../machines/engine.ts";
 import type { EngineEvent } from "../../../reducers/engine/events.ts";
 import type { LaneName } from "../../../reducers/engine/lane-names.ts";
@@ -134,7 +133,8 @@ export interface EventDetail {
     { state: string; why: string; moved: Transition | null; arrows: string[]; arrowsAt: number | null }
   >;
   clocks: Record<LaneName, { clock: number; threshold: number }>;
-  commands: Command[];
+  /** What lanes asked for, in words */
+  commands: string[];
   /** The lines of memory that it added and dropped */
   memory: MemoryChanges;
   /** The result that the event brings, if it brings one */

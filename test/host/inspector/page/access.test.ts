@@ -72,7 +72,7 @@ describe.skipIf(!HAS_CHROMIUM)(
       await page.keyboard.press("1");
       await page
         .getByRole("status")
-        .filter({ hasText: /^#\d+ .*observer idle → due/ })
+        .filter({ hasText: /^#\d+ .*observer: idle → due/ })
         .waitFor();
       const slider = page.getByRole("slider", { name: "Selected event" });
       expect(await slider.getAttribute("aria-valuetext")).toMatch(/^#\d+, \d\d:\d\d:\d\d$/);

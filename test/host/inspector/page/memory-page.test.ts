@@ -123,7 +123,7 @@ describe.skipIf(!HAS_CHROMIUM)("the memory on the page", { timeout: 60_000 }, ()
     await before.waitFor();
     expect(await before.locator(".fate").count()).toBe(0);
     await before.getByRole("button").first().click();
-    await before.getByText(/^Now (dropped|superseded)/).waitFor();
+    await before.getByText(/Now (dropped|superseded)/).waitFor();
     await before.getByRole("button", { name: `#${number}` }).click();
     await page
       .locator(".event-line", { hasText: `#${number}` })

@@ -93,13 +93,13 @@ describe.skipIf(!HAS_CHROMIUM)("the viewer in a real browser", { timeout: 90_000
       await page.getByRole("button", { name: "runs", exact: true }).click();
       await page.waitForFunction(() =>
         [...document.querySelectorAll(".scroller .type")].every(
-          ({ textContent }) => textContent === "run.finished",
+          ({ textContent }) => textContent === "run finished",
         ),
       );
       await page.keyboard.press("Escape");
       await page.locator("h1").click();
       await page.keyboard.press("ArrowRight");
-      await page.locator(".event-line code", { hasText: "run.finished" }).waitFor();
+      await page.locator(".event-line", { hasText: "run finished" }).waitFor();
       expect(await page.locator(".detail").textContent()).toMatch(/tokens in/);
       await page.getByRole("button", { name: "runs", exact: true }).click();
 
@@ -127,7 +127,7 @@ describe.skipIf(!HAS_CHROMIUM)("the viewer in a real browser", { timeout: 90_000
       expect(await search.inputValue()).toBe("observer-2 ");
       await page.waitForFunction(() => {
         const rows = [...document.querySelectorAll(".scroller li")];
-        return rows.length > 0 && rows.every(({ textContent }) => textContent?.includes("run.finished"));
+        return rows.length > 0 && rows.every(({ textContent }) => textContent?.includes("run finished"));
       });
       await page.getByRole("button", { name: "runs", exact: true }).click();
       await search.fill("");
@@ -201,7 +201,7 @@ describe.skipIf(!HAS_CHROMIUM)("the viewer in a real browser", { timeout: 90_000
       await shows(page, `#${count.toLocaleString("en-US")}`);
       await expect.poll(() => page.locator(".run.outcome-recorded").count()).toBeGreaterThan(2);
       await page.keyboard.press("y");
-      await page.locator(".memory .lines p").first().waitFor();
+      await page.locator(".memory .lines li").first().waitFor();
       expect(complaints).toEqual([]);
       await host.pi.stop();
       await page.getByText("Pi has gone").waitFor();

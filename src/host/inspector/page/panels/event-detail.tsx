@@ -1,8 +1,17 @@
 import { signal } from "@preact/signals";
-import { compact, dateOf, dollars, grouped, LANE_LABELS, timeOfDay } from "../../../../reducers/words.ts";
+import {
+  compact,
+  dateOf,
+  dollars,
+  EVENT_LABELS,
+  grouped,
+  LANE_LABELS,
+  stateLabel,
+  timeOfDay,
+} from "../../../../reducers/words.ts";
 import type { Change, MemoryChanges } from "../../history/viewer-data.ts";
 import { stateStyle } from "../state-style.ts";
-import { detail, fail, LANES, overview } from "../store.ts";
+import { detail, fail, jump, LANES, overview } from "../store.ts";
 import { Lines } from "./memory-line.tsx";
 
 /** The selected event: what it changed first, then why each lane is where it is, then everything else. */
@@ -13,7 +22,8 @@ export function EventDetailPanel() {
   return (
     <div class="detail">
       <p class="event-line">
-        <strong>#{grouped(row.number)}</strong> <code>{row.type}</code> <span class="said">{row.words}</span>
+        <strong>#{grouped(row.number)}</strong> <span title={row.type}>{EVENT_LABELS[row.type]}</span>{" "}
+        <span class="said">{row.words}</span>
         {row.modelled && <span class="modelled">~ modelled</span>}
         <LinkButton number={row.number} />
         <span class="muted">
@@ -24,21 +34,13 @@ export function EventDetailPanel() {
         <div>
           <MemoryChangesPart changes={memory} />
           <h2>What changed</h2>
-          {changes.length === 0 ? <p class="muted">Nothing.</p> : <Changes changes={changes} />}
+          {changes.length === 0 ? <NothingChanged /> : <Changes changes={changes} />}
           {commands.length > 0 && (
             <>
-              <h2>Commands</h2>
+              <h2>What the lanes do</h2>
               <ul class="commands">
                 {commands.map((command) => (
-                  <li key={`${command.type} ${command.runId}`}>
-                    <code>{command.type}</code>{" "}
-                    {command.type === "startRun"
-                      ? command.worker
-                      : command.type === "notify"
-                        ? command.about
-                        : ""}{" "}
-                    <span class="muted">{command.runId}</span>
-                  </li>
+                  <li key={command}>{command}</li>
                 ))}
               </ul>
             </>
@@ -58,7 +60,7 @@ export function EventDetailPanel() {
                 <dt>{LANE_LABELS[lane]}</dt>
                 <dd>
                   <span class="state" style={stateStyle(lanes[lane].state)}>
-                    {lanes[lane].state}
+                    {stateLabel(lanes[lane].state)}
                   </span>{" "}
                   {lanes[lane].why}
                 </dd>
@@ -142,6 +144,17 @@ function copyLink(link: string): void {
   navigator.clipboard.writeText(link).then(() => {
     copied.value = link;
   }, fail);
+}
+
+function NothingChanged() {
+  return (
+    <p class="muted">
+      Nothing.{" "}
+      <button type="button" class="to-event" title="p" onClick={() => jump(null, -1)}>
+        The last change before it
+      </button>
+    </p>
+  );
 }
 
 /** In full while that has room in its column */

@@ -1,7 +1,7 @@
 import { effect, signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { LaneName } from "../../../../reducers/engine/lane-names.ts";
-import { grouped, LANE_LABELS, timeOfDay } from "../../../../reducers/words.ts";
+import { EVENT_LABELS, grouped, LANE_LABELS, timeOfDay } from "../../../../reducers/words.ts";
 import type { EventFilter, EventPage, EventRow } from "../../history/viewer-data.ts";
 import { askEvents, askPosition } from "../server-data.ts";
 import { count, filter, following, LANES, select, selected } from "../store.ts";
@@ -99,7 +99,7 @@ function Row({ row: { index, number, at, type, modelled, words, decision, lanes 
       <time>{timeOfDay(at)}</time>
       <span class="type">
         {modelled ? "~" : ""}
-        {type}
+        {EVENT_LABELS[type]}
       </span>
       <span class={lanes.length > 0 ? "decision" : "words"}>
         {decision === "" ? words : `${words === "" ? "" : `${words} · `}${decision}`}

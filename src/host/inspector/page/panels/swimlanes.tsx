@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { LaneName } from "../../../../reducers/engine/lane-names.ts";
-import { compact, duration, LANE_LABELS, timeOfDay } from "../../../../reducers/words.ts";
+import { compact, duration, LANE_LABELS, stateLabel, timeOfDay } from "../../../../reducers/words.ts";
 import type { Timeline, TimelineRun } from "../../history/viewer-data.ts";
 import { stateStyle } from "../state-style.ts";
 import {
@@ -81,11 +81,11 @@ function Lane({ lane, row, shown }: { lane: LaneName; row: number; shown: Timeli
         if (width < STRIP) return null;
         return (
           <g key={x0} class="span" style={stateStyle(state)}>
-            <title>{`${LANE_LABELS[lane]}: ${state}`}</title>
+            <title>{`${LANE_LABELS[lane]}: ${stateLabel(state)}`}</title>
             <rect x={left} y={top} width={width} height={BAR} />
-            {width > state.length * 6.5 + 8 && (
+            {width > stateLabel(state).length * 6.5 + 8 && (
               <text x={left + 5} y={top + 11}>
-                {state}
+                {stateLabel(state)}
               </text>
             )}
           </g>
@@ -115,7 +115,7 @@ function Strips({ lane, shown, top }: { lane: LaneName; shown: Timeline; top: nu
   }
   return [...shapes].map(([state, shape]) => (
     <g key={state} class="span" style={stateStyle(state)}>
-      <title>{`${LANE_LABELS[lane]}: ${state}`}</title>
+      <title>{`${LANE_LABELS[lane]}: ${stateLabel(state)}`}</title>
       <path d={shape} />
     </g>
   ));

@@ -1,4 +1,4 @@
-import { grouped, LANE_LABELS, timeOfDay } from "../../../../reducers/words.ts";
+import { EVENT_LABELS, grouped, LANE_LABELS, timeOfDay } from "../../../../reducers/words.ts";
 import { count, detail, jump, LANES, playing, select, selected, speed, step } from "../store.ts";
 
 /** One slider for everything, and the ways to move it. */
@@ -35,7 +35,9 @@ export function Transport() {
       />
       <output class="where" aria-live={playing.value ? "off" : "polite"}>
         #{where} <span class="muted">{time}</span>
-        <span class="spoken">{shown && ` ${shown.row.type} ${shown.row.words} ${shown.row.decision}`}</span>
+        <span class="spoken">
+          {shown && ` ${EVENT_LABELS[shown.row.type]} ${shown.row.words} ${shown.row.decision}`}
+        </span>
       </output>
       <label class="speed" title="Events a second (+ −)">
         <select
