@@ -52,7 +52,8 @@ function entryWords({ kind, tokens: count, ledger, compaction }: EntryFact): str
   if (ledger?.type === "reflections") return countOf(ledger.records.length, "reflection");
   if (ledger?.type === "drops") return dropWords(ledger);
   if (compaction) return compaction.folded ? `fold${compaction.fullFold ? " (full)" : ""}` : "compaction";
-  return count > 0 ? `${kind} ${grouped(count)}` : kind;
+  const words = stateLabel(kind);
+  return count > 0 ? `${words} ${grouped(count)}` : words;
 }
 
 function dropWords({ observationIds, reflectionIds = [], replacedBy = {} }: DropsFact): string {

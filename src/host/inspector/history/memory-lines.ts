@@ -1,6 +1,7 @@
 import type { EntryLookup } from "../../../reducers/entries/entry.ts";
 import type { EntryFact } from "../../../reducers/entries/entry-fact.ts";
 import type { ObservationRecord, ReflectionRecord } from "../../../reducers/ledger/ledger.ts";
+import { asCleanLine } from "../../../reducers/ledger/memory-id.ts";
 import {
   orderedObservations,
   selectedReflections,
@@ -148,8 +149,8 @@ function lineOf(
   return {
     id,
     kind,
-    text: content,
-    when: timestamp,
+    text: content === null ? null : asCleanLine(content),
+    when: asCleanLine(timestamp),
     relevance,
     isNew: false,
     fate: fateIn(session, kind, id),

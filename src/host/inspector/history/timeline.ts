@@ -1,5 +1,6 @@
 import { LANES, type LaneName } from "../../../reducers/engine/lane-names.ts";
 import { type EventHistory, type LaneMove, lastAtMost, type PastStep, perLane } from "./event-history.ts";
+import { histogramOf, type View as InView, isDense } from "./histogram.ts";
 import type { Axis, CompactionMark, RunMark, Timeline, TimelineRun } from "./viewer-data.ts";
 
 export interface TimelineQuery {
@@ -12,10 +13,8 @@ export interface TimelineQuery {
 }
 
 /** A stretch of the time line, thinned so that its size depends on the width and not on the events in it. */
-export function timelineOf(
-  { steps, moves, runs, compactions }: EventHistory,
-  { axis, width, ...asked }: TimelineQuery,
-): Timeline {
+export function timelineOf(history: EventHistory, { axis, width, ...asked }: TimelineQuery): Timeline {
+  const { steps, moves, runs, compactions } = history;
   const isByEvent = axis === "event";
   const last = steps.length - 1;
   const xOf = (index: number) => (isByEvent ? index : (steps[index]?.at ?? 0));
@@ -30,26 +29,23 @@ export function timelineOf(
     perPixel: (to - from) / Math.max(1, width),
     xOf,
   };
+  const dense = isDense(history, view, width);
   return {
     axis,
     from,
     to,
-    lanes: perLane((lane) => stateSpans(view, moves[lane])),
-    runs: runsIn(view, runs),
-    compactions: compactionsIn(view, compactions),
+    offset: (steps[view.first]?.number ?? 1) - view.first,
+    histogram: dense ? histogramOf(history, view, width) : null,
+    lanes: perLane((lane) => (dense ? [] : stateSpans(view, moves[lane]))),
+    runs: dense ? [] : runsIn(view, runs),
+    compactions: dense ? [] : compactionsIn(view, compactions),
     clocks: clocksIn(view, steps, width),
   };
 }
 
-interface View {
-  from: number;
-  to: number;
-  /** The first event in view, and the one before it if it still holds there */
-  first: number;
-  last: number;
+interface View extends InView {
   /** Units of the axis in one pixel */
   perPixel: number;
-  xOf: (index: number) => number;
 }
 
 /** What is narrower is drawn together with its neighbour, in pixels. */

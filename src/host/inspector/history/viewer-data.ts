@@ -40,12 +40,51 @@ export interface Timeline {
   /** What is shown, in units of the axis: indexes or milliseconds */
   from: number;
   to: number;
+  /** What to add to an index for the number of its event; it holds where no event is missing */
+  offset: number;
   /** Each lane's states as `[from, to, state]` in units of the axis */
   lanes: Record<LaneName, [number, number, string][]>;
   runs: TimelineRun[];
   compactions: (CompactionMark & Drawn & { x: number })[];
+  /** Instead of single stretches, runs and compactions, where those cannot be told apart any more */
+  histogram: Histogram | null;
   /** Thinned to what the width can show */
   clocks: { x: number[]; values: Record<LaneName, number[]>; thresholds: Record<LaneName, number[]> };
+}
+
+/** A stretch of the time line in columns of equal width; every list has one number for each. */
+export interface Histogram {
+  columns: number;
+  /** Each lane's share of every state that it was in, from 0 to 1 */
+  states: Record<LaneName, Record<string, number[]>>;
+  /** Runs that ended, and those of them that failed */
+  runs: Record<LaneName, number[]>;
+  failed: Record<LaneName, number[]>;
+  compactions: number[];
+}
+
+/** What happened between two events, summed. */
+export interface StretchTotals {
+  events: number;
+  /** From the first to the last, in milliseconds */
+  ms: number;
+  /** Source tokens that the session grew by */
+  sourceTokens: number;
+  /** Lines of memory */
+  recorded: number;
+  dropped: number;
+  compactions: number;
+  workers: {
+    worker: string;
+    runs: number;
+    failed: number;
+    requests: number;
+    /** Model tokens */
+    input: number;
+    output: number;
+    /** USD */
+    cost: number;
+  }[];
 }
 
 /** One worker run. */

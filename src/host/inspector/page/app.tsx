@@ -6,7 +6,10 @@ import { ClocksPlot } from "./panels/clocks.tsx";
 import { EventDetailPanel } from "./panels/event-detail.tsx";
 import { EventsPanel } from "./panels/events.tsx";
 import { Help } from "./panels/help.tsx";
+import { Hover, hovered, noteHover } from "./panels/hover.tsx";
 import { MemoryPanel } from "./panels/memory.tsx";
+import { Minimap } from "./panels/minimap.tsx";
+import { StretchBar } from "./panels/stretch.tsx";
 import { Swimlanes } from "./panels/swimlanes.tsx";
 import { Transport } from "./panels/transport.tsx";
 import {
@@ -34,11 +37,21 @@ export function App() {
   return (
     <>
       <Header />
-      <section class="timeline" aria-label="Time line">
+      <section
+        class="timeline"
+        aria-label="Time line"
+        onPointerMove={noteHover}
+        onPointerLeave={() => {
+          hovered.value = null;
+        }}
+      >
+        <Minimap />
         <Swimlanes />
         <ClocksPlot />
+        <Hover />
       </section>
       <Transport />
+      <StretchBar />
       <main class={isWide.value ? "wide" : ""}>
         <EventsPanel />
         <section class="panel" aria-label="Selected event" aria-busy={isBusy.value}>

@@ -12,13 +12,13 @@ import {
   panel,
   playing,
   select,
-  selectedX,
   setAxis,
   speed,
   step,
   view,
-  zoom,
+  zoomHere,
 } from "./store.ts";
+import { markStretch } from "./stretch.ts";
 
 /** The keys and what they do, for the help and for the page's `keydown`. */
 export const KEYS: { keys: string; words: string }[] = [
@@ -35,6 +35,7 @@ export const KEYS: { keys: string; words: string }[] = [
   { keys: "e c y", words: "the event, charts, memory" },
   { keys: "z x a", words: "zoom in, out, show all" },
   { keys: "[ ]", words: "move the time line" },
+  { keys: "s", words: "mark a stretch here, then its end, and its sums are shown; again: let it go" },
   { keys: "t", words: "event axis, time axis" },
   { keys: "d", words: "light, dark" },
   { keys: "?", words: "this help" },
@@ -118,13 +119,14 @@ const ACTIONS: Record<string, (by: number) => void> = {
     if (grows.value) follow();
   },
   "/": () => document.querySelector<HTMLInputElement>("input[type=search]")?.focus(),
-  z: () => zoom(0.5, selectedX.value),
-  x: () => zoom(2, selectedX.value),
+  z: () => zoomHere(0.5),
+  x: () => zoomHere(2),
   a: () => {
     view.value = null;
   },
   "[": () => pan(-0.5),
   "]": () => pan(0.5),
+  s: markStretch,
   t: () => setAxis(axis.value === "event" ? "time" : "event"),
   d: toggleTheme,
   "?": () => {

@@ -5,12 +5,14 @@ import type {
   EventFilter,
   EventPage,
   EventPosition,
+  EventRow,
   Memory,
   MemoryRecord,
   MemoryView,
   Overview,
   Progress,
   RecordedPart,
+  StretchTotals,
   Timeline,
 } from "../history/viewer-data.ts";
 
@@ -68,6 +70,8 @@ export function askTimeline(
   return ask("timeline", { axis, from: window?.[0], to: window?.[1], width });
 }
 
+export const askStretch = (from: number, to: number) => ask<StretchTotals>("stretch", { from, to });
+
 export function askEvents(filter: EventFilter, from: number, count: number): Promise<EventPage> {
   return ask("events", { ...filterQuery(filter), from, count });
 }
@@ -97,6 +101,12 @@ export async function askJump(
 /** The last event at or before a time. */
 export async function askIndexAt(time: number): Promise<number> {
   return (await ask<{ index: number }>("at", { time })).index;
+}
+
+/** The event at a point of the time line. */
+export async function eventAt(axis: Axis, x: number): Promise<EventRow | undefined> {
+  const index = axis === "event" ? Math.round(x) : await askIndexAt(x);
+  return (await askEvents({ types: [], lanes: [], text: "" }, index, 1)).rows[0];
 }
 
 /** The event of a number, or the last one before it; `pending` while it may still be read. */

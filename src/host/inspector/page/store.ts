@@ -42,6 +42,8 @@ export const axis = signal<Axis>("event");
 /** What the time line shows, in units of the axis; the whole when null */
 export const view = signal<readonly [number, number] | null>(null);
 export const timeline = signal<Timeline | null>(null);
+/** The whole of it, while a part is shown */
+export const whole = signal<Timeline | null>(null);
 export const timelineWidth = signal(900);
 export const filter = signal<EventFilter>({ types: [], lanes: [], text: "" });
 export const panel = signal<Panel>("event");
@@ -66,7 +68,10 @@ export function fail(error: unknown): void {
 }
 
 /** Asks the server, and drops the answer when a newer question has been asked meanwhile. */
-function latestOnly<A extends unknown[], T>(ask: (...args: A) => Promise<T>, take: (answer: T) => void) {
+export function latestOnly<A extends unknown[], T>(
+  ask: (...args: A) => Promise<T>,
+  take: (answer: T) => void,
+) {
   let asked = 0;
   let running = false;
   let waiting: A | undefined;
@@ -99,6 +104,10 @@ const loadMemory = latestOnly(askMemory, (answer) => {
 });
 const loadTimeline = latestOnly(askTimeline, (answer) => {
   timeline.value = answer;
+});
+
+const loadWhole = latestOnly(askTimeline, (answer) => {
+  whole.value = answer;
 });
 
 /**
@@ -179,6 +188,24 @@ export function zoom(factor: number, around: number): void {
   view.value = from <= first && to >= last ? null : [Math.max(first, from), Math.min(last, to)];
 }
 
+/** Zooms around the selected event, or around the middle where that is out of sight. */
+export function zoomHere(factor: number): void {
+  const shown = timeline.value;
+  if (!shown) return;
+  const x = selectedX.value;
+  zoom(factor, x >= shown.from && x <= shown.to ? x : (shown.from + shown.to) / 2);
+}
+
+/** Moves the part of the time line that is shown so that its middle is at a point. */
+export function moveView(middle: number): void {
+  const shown = view.value;
+  if (!shown) return;
+  const [first, last] = wholeOf();
+  const size = shown[1] - shown[0];
+  const from = Math.max(first, Math.min(last - size, middle - size / 2));
+  view.value = [from, from + size];
+}
+
 /** Moves the time line by a share of its width. */
 export function pan(share: number): void {
   const shown = timeline.value;
@@ -202,6 +229,17 @@ function showOnTimeline(x: number): void {
   const from = Math.max(first, Math.min(last - size, wanted));
   view.value = [from, from + size];
 }
+
+/** What the whole time line spans, in units of the axis */
+export const wholeRange = () => wholeOf();
+
+/** How much larger than the whole the time line is shown; 1 when it is the whole */
+export const magnification = computed(() => {
+  const shown = view.value;
+  if (!shown) return 1;
+  const [first, last] = wholeOf();
+  return (last - first) / Math.max(1e-9, shown[1] - shown[0]);
+});
 
 function wholeOf(): [number, number] {
   const known = overview.value;
@@ -288,6 +326,9 @@ export async function start(): Promise<void> {
   });
   effect(() => {
     if (count.value > 0) loadTimeline(axis.value, view.value, timelineWidth.value);
+  });
+  effect(() => {
+    if (view.value && count.value > 0) loadWhole(axis.value, null, timelineWidth.value);
   });
   effect(() => showOnTimeline(selectedX.value));
   effect(() => {

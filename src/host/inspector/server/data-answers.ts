@@ -6,6 +6,7 @@ import { lastAtMost } from "../history/event-history.ts";
 import { nextMove } from "../history/event-search.ts";
 import { memoryAt } from "../history/memory-lines.ts";
 import { memoryRecordAt } from "../history/memory-record.ts";
+import { stretchTotals } from "../history/stretch.ts";
 import { timelineOf } from "../history/timeline.ts";
 import type { EventFilter, MemoryView, Overview, RecordedPart } from "../history/viewer-data.ts";
 
@@ -47,6 +48,12 @@ export async function answerData(source: EventSource, { pathname, searchParams }
       return eventDetailAt(history, indexOf(source, searchParams), source.lookup);
     case "/data/recording":
       return recordedFrom(source, optionalNumber(searchParams, "from") ?? 0);
+    case "/data/stretch":
+      return stretchTotals(
+        history,
+        indexOf(source, searchParams, "from"),
+        indexOf(source, searchParams, "to"),
+      );
     case "/data/memory":
       return memoryAt(history, source.lookup, indexOf(source, searchParams), viewOf(searchParams));
     case "/data/record":
@@ -128,10 +135,10 @@ function laneOf(value: string | null): LaneName | null {
   return LANES.find((lane) => lane === value) ?? null;
 }
 
-function indexOf({ history }: EventSource, params: URLSearchParams): number {
-  const index = optionalNumber(params, "index");
+function indexOf({ history }: EventSource, params: URLSearchParams, name = "index"): number {
+  const index = optionalNumber(params, name);
   if (index === undefined || !Number.isInteger(index) || index < 0 || index >= history.steps.length) {
-    throw new Error(`index must be from 0 to ${history.steps.length - 1}`);
+    throw new Error(`${name} must be from 0 to ${history.steps.length - 1}`);
   }
   return index;
 }

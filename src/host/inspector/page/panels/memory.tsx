@@ -1,3 +1,4 @@
+import { useEffect, useRef } from "preact/hooks";
 import { grouped } from "../../../../reducers/words.ts";
 import type { MemoryLine, MemoryView } from "../../history/viewer-data.ts";
 import { detail, memory, memoryView, overview } from "../store.ts";
@@ -12,8 +13,10 @@ const VIEWS: { name: MemoryView; label: string; title: string }[] = [
 /** The memory at the selected event. */
 export function MemoryPanel() {
   const shown = memory.value;
+  const panel = useRef<HTMLDivElement>(null);
+  useEffect(() => panel.current?.querySelector(".new")?.scrollIntoView({ block: "nearest" }), [shown]);
   return (
-    <div class="memory">
+    <div class="memory" ref={panel}>
       <p class="event-line">
         {VIEWS.map(({ name, label, title }) => (
           <button

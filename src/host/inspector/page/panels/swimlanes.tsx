@@ -2,10 +2,12 @@ import { useEffect, useRef } from "preact/hooks";
 import type { LaneName } from "../../../../reducers/engine/lane-names.ts";
 import { compact, duration, LANE_LABELS, stateLabel, timeOfDay } from "../../../../reducers/words.ts";
 import type { Timeline, TimelineRun } from "../../history/viewer-data.ts";
+import { eventAt } from "../server-data.ts";
 import { stateStyle } from "../state-style.ts";
 import {
   axis,
   detail,
+  fail,
   LANES,
   pan,
   select,
@@ -15,6 +17,8 @@ import {
   timelineWidth,
   zoom,
 } from "../store.ts";
+import { type StretchEnd, selectStretch, stretch } from "../stretch.ts";
+import { LaneHistogram } from "./histogram.tsx";
 
 /** Space left and right of what is drawn, in pixels; the clocks' plot keeps the same. */
 export const GUTTER = { left: 104, right: 24 };
@@ -62,6 +66,7 @@ export function Swimlanes() {
           ))}
         </svg>
       )}
+      {shown && <StretchMark shown={shown} />}
       {shown && <Cursor shown={shown} />}
     </div>
   );
@@ -69,11 +74,13 @@ export function Swimlanes() {
 
 function Lane({ lane, row, shown }: { lane: LaneName; row: number; shown: Timeline }) {
   const top = row * ROW + 4;
+  const place = { left: GUTTER.left, top, height: BAR, below: ROW - BAR - 4 };
   return (
     <g>
       <text class="lane-name" x={8} y={top + 11}>
         {LANE_LABELS[lane]}
       </text>
+      {shown.histogram && <LaneHistogram lane={lane} histogram={shown.histogram} place={place} />}
       <Strips lane={lane} shown={shown} top={top} />
       {shown.lanes[lane].map(([x0, x1, state]) => {
         const left = pixelOf(shown, x0);
@@ -150,6 +157,22 @@ function choose(event: PointerEvent, run: TimelineRun): void {
   select(run.to ?? run.from);
 }
 
+/** The selected stretch, over the lanes */
+function StretchMark({ shown }: { shown: Timeline }) {
+  const chosen = stretch.value;
+  if (!chosen) return null;
+  const xOf = ({ index, at }: StretchEnd) => (shown.axis === "event" ? index : at);
+  const [from, to] = [Math.max(shown.from, xOf(chosen.from)), Math.min(shown.to, xOf(chosen.to))];
+  if (to < from) return null;
+  const left = pixelOf(shown, from);
+  return (
+    <div
+      class="stretch"
+      style={{ left: `${left}px`, width: `${Math.max(2, pixelOf(shown, to) - left)}px` }}
+    />
+  );
+}
+
 /** The selected event's line, through the lanes and the clocks. */
 function Cursor({ shown }: { shown: Timeline }) {
   const x = selectedX.value;
@@ -179,11 +202,24 @@ function valueAt(event: MouseEvent): number | undefined {
 
 const PRIMARY_BUTTON = 1;
 
-/** Selects what is under the pointer, while the button is down. */
+/** Where a stretch is being drawn from, by event */
+let drawnFrom: StretchEnd | null = null;
+
+/** Selects what is under the pointer, while the button is down; with ⇧ the stretch from where it went down. */
 export function scrub(event: PointerEvent): void {
   if ((event.buttons & PRIMARY_BUTTON) === 0) return;
   const value = valueAt(event);
-  if (value !== undefined) selectAt(value);
+  if (value === undefined) return;
+  if (event.shiftKey) drawStretch(value, event.type === "pointerdown");
+  else selectAt(value);
+}
+
+function drawStretch(x: number, isStart: boolean): void {
+  eventAt(axis.value, x).then((found) => {
+    if (!found) return;
+    if (isStart || !drawnFrom) drawnFrom = found;
+    selectStretch(drawnFrom, found);
+  }, fail);
 }
 
 export function onWheel(event: WheelEvent): void {
