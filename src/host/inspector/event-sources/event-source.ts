@@ -42,6 +42,8 @@ export interface EventSource {
   readonly openings: Map<number, Keyframe | undefined>;
   /** Finds the texts of the memory; undefined for a recording whose session is not at hand. */
   readonly lookup: EntryLookup | undefined;
+  /** The run under the settings as they were, where this is one under others */
+  readonly real: EventHistory | undefined;
   /** How to save it as a recording; undefined for what is in a file already. */
   readonly saved: SavedRecording | undefined;
   /** What to know of it, in words */
@@ -64,7 +66,12 @@ export interface EventSource {
 export function createEventSource(
   kind: EventSource["kind"],
   name: string,
-  { command = null, lookup, saved }: Partial<Pick<EventSource, "command" | "lookup" | "saved">> = {},
+  {
+    command = null,
+    lookup,
+    real,
+    saved,
+  }: Partial<Pick<EventSource, "command" | "lookup" | "real" | "saved">> = {},
 ): EventSource {
   const history = createEventHistory();
   const source: EventSource = {
@@ -75,6 +82,7 @@ export function createEventSource(
     search: createEventSearch(history, lookup),
     openings: new Map(),
     lookup,
+    real,
     saved,
     notes: [],
     complete: true,

@@ -42,7 +42,11 @@ export async function openFileSource(
   }
   const lookup = opened.kind === "session" ? textsOf(opened) : await textsFor(io, opened, session);
   const command = commandFor(opened.file, { leaf, patch, session });
-  if (opened.kind === "session" || isPatched) return replayedSource(io, opened, patch, { command, lookup });
+  if (opened.kind === "session" || isPatched) {
+    // Beside what would have been, what was
+    const real = isPatched ? (await replayedSource(io, opened, {}, { lookup })).history : undefined;
+    return replayedSource(io, opened, patch, { command, lookup, real });
+  }
   // Its first lines were looked at through a stream of their own.
   await opened.batches().return(undefined);
   if (opened.size === undefined) {
@@ -59,7 +63,7 @@ async function replayedSource(
   io: Io,
   opened: ReplaySource,
   patch: Partial<Settings>,
-  shown: Pick<EventSource, "command" | "lookup">,
+  shown: Partial<Pick<EventSource, "command" | "lookup" | "real">>,
 ): Promise<EventSource> {
   const source = createEventSource(opened.kind, basename(opened.file), shown);
   const report = await runReplay(opened, io, {

@@ -15,6 +15,8 @@ export interface Overview extends Progress {
   firstAt: number;
   /** The first event that moved a lane or asked for something, by index; null when none has yet */
   firstDecision: number | null;
+  /** It is shown beside the run under the settings as they were. */
+  hasReal: boolean;
   /** Whether the texts of memory can be shown */
   hasTexts: boolean;
 }
@@ -35,21 +37,27 @@ export interface Progress {
 
 export type Axis = "event" | "time";
 
-export interface Timeline {
+export interface Timeline extends LanesDrawn {
+  /** The run under the settings as they were, beside the what-if that is shown; on the time axis only */
+  real: LanesDrawn | null;
   axis: Axis;
   /** What is shown, in units of the axis: indexes or milliseconds */
   from: number;
   to: number;
   /** What to add to an index for the number of its event; it holds where no event is missing */
   offset: number;
+  /** Thinned to what the width can show */
+  clocks: { x: number[]; values: Record<LaneName, number[]>; thresholds: Record<LaneName, number[]> };
+}
+
+/** The lanes of one run, as they are drawn. */
+export interface LanesDrawn {
   /** Each lane's states as `[from, to, state]` in units of the axis */
   lanes: Record<LaneName, [number, number, string][]>;
   runs: TimelineRun[];
   compactions: (CompactionMark & Drawn & { x: number })[];
   /** Instead of single stretches, runs and compactions, where those cannot be told apart any more */
   histogram: Histogram | null;
-  /** Thinned to what the width can show */
-  clocks: { x: number[]; values: Record<LaneName, number[]>; thresholds: Record<LaneName, number[]> };
 }
 
 /** A stretch of the time line in columns of equal width; every list has one number for each. */
@@ -61,6 +69,31 @@ export interface Histogram {
   runs: Record<LaneName, number[]>;
   failed: Record<LaneName, number[]>;
   compactions: number[];
+}
+
+/** Two moments of one run. */
+export interface MomentsCompared {
+  a: EventRow;
+  b: EventRow;
+  changes: Change[];
+  /** Lines of all that holds, by where they stand */
+  onlyA: MemoryLine[];
+  onlyB: MemoryLine[];
+  both: MemoryLine[];
+}
+
+/** Two runs over one session: as it was, and as it would have been under other settings. */
+export interface RunsCompared {
+  sums: { name: string; real: string; whatIf: string; delta: number; more: string }[];
+  lanes: {
+    lane: LaneName;
+    /** Stretches of time in which the lane is in another state */
+    times: number;
+    /** Of the time that both runs span, from 0 to 1 */
+    share: number;
+    /** When the first of them begins, in milliseconds since the epoch; null for none */
+    firstAt: number | null;
+  }[];
 }
 
 /** What happened between two events, summed. */

@@ -3,6 +3,7 @@ import { keptEvents, saveRecording } from "./kept-recording.ts";
 import { toggleTheme } from "./keys.ts";
 import { ChartsPanel } from "./panels/charts.tsx";
 import { ClocksPlot } from "./panels/clocks.tsx";
+import { ComparePanel } from "./panels/compare.tsx";
 import { EventDetailPanel } from "./panels/event-detail.tsx";
 import { EventsPanel } from "./panels/events.tsx";
 import { Help } from "./panels/help.tsx";
@@ -59,6 +60,7 @@ export function App() {
           {shown === "event" && <EventDetailPanel />}
           {shown === "charts" && <ChartsPanel />}
           {shown === "memory" && <MemoryPanel />}
+          {shown === "compare" && <ComparePanel />}
         </section>
         {isWide.value && (
           <section class="panel beside" aria-label="Memory">
@@ -168,6 +170,7 @@ const TABS: { name: Panel; label: string; key: string }[] = [
   { name: "event", label: "Event", key: "e" },
   { name: "charts", label: "Charts", key: "c" },
   { name: "memory", label: "Memory", key: "y" },
+  { name: "compare", label: "Compare", key: "v" },
 ];
 
 function Tabs() {

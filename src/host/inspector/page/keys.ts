@@ -1,3 +1,4 @@
+import { pinNext } from "./moments.ts";
 import {
   axis,
   count,
@@ -32,7 +33,8 @@ export const KEYS: { keys: string; words: string }[] = [
   { keys: "f", words: "go to the newest event and follow" },
   { keys: "/", words: "search the events; Esc there shows all again" },
   { keys: "PgUp PgDn", words: "scroll what is known of the event" },
-  { keys: "e c y", words: "the event, charts, memory" },
+  { keys: "e c y v", words: "the event, charts, memory, comparison" },
+  { keys: "m", words: "pin this event as A, then another one as B, to compare them" },
   { keys: "z x a", words: "zoom in, out, show all" },
   { keys: "[ ]", words: "move the time line" },
   { keys: "s", words: "mark a stretch here, then its end, and its sums are shown; again: let it go" },
@@ -41,7 +43,7 @@ export const KEYS: { keys: string; words: string }[] = [
   { keys: "?", words: "this help" },
 ];
 
-const PANELS: Record<string, Panel> = { e: "event", c: "charts", y: "memory" };
+const PANELS: Record<string, Panel> = { e: "event", c: "charts", y: "memory", v: "compare" };
 
 export function onKey(event: KeyboardEvent): void {
   const { target } = event;
@@ -126,6 +128,7 @@ const ACTIONS: Record<string, (by: number) => void> = {
   },
   "[": () => pan(-0.5),
   "]": () => pan(0.5),
+  m: pinNext,
   s: markStretch,
   t: () => setAxis(axis.value === "event" ? "time" : "event"),
   d: toggleTheme,

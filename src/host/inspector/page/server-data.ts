@@ -9,9 +9,11 @@ import type {
   Memory,
   MemoryRecord,
   MemoryView,
+  MomentsCompared,
   Overview,
   Progress,
   RecordedPart,
+  RunsCompared,
   StretchTotals,
   Timeline,
 } from "../history/viewer-data.ts";
@@ -70,6 +72,8 @@ export function askTimeline(
   return ask("timeline", { axis, from: window?.[0], to: window?.[1], width });
 }
 
+export const askMoments = (a: number, b: number) => ask<MomentsCompared>("moments", { a, b });
+export const askRuns = () => ask<RunsCompared>("runs");
 export const askStretch = (from: number, to: number) => ask<StretchTotals>("stretch", { from, to });
 
 export function askEvents(filter: EventFilter, from: number, count: number): Promise<EventPage> {

@@ -27,7 +27,7 @@ import {
 
 export const LANES = Object.keys(LANE_LABELS) as LaneName[];
 
-export type Panel = "event" | "charts" | "memory";
+export type Panel = "event" | "charts" | "memory" | "compare";
 
 export const overview = signal<Overview | null>(null);
 export const failure = signal<string | null>(null);
@@ -290,6 +290,8 @@ export async function start(): Promise<void> {
     fail(error);
     return;
   }
+  // Two runs meet at a time and not at an event's place in its list.
+  if (overview.value.hasReal) axis.value = "time";
   await goToAddress().catch(fail);
   addEventListener("hashchange", () => void goToAddress().catch(fail));
   if (grows.value) {

@@ -1,6 +1,7 @@
 import { decisionOf, encodeLine, type RecordingLine } from "../../../machines/recording/recording.ts";
 import { LANES, type LaneName } from "../../../reducers/engine/lane-names.ts";
 import { type EventSource, progressOf } from "../event-sources/event-source.ts";
+import { momentsCompared, runsCompared } from "../history/compare.ts";
 import { eventDetailAt } from "../history/event-detail.ts";
 import { lastAtMost } from "../history/event-history.ts";
 import { nextMove } from "../history/event-search.ts";
@@ -17,12 +18,22 @@ export async function answerData(source: EventSource, { pathname, searchParams }
     case "/data/overview":
       return overviewOf(source);
     case "/data/timeline":
-      return timelineOf(history, {
-        axis: searchParams.get("axis") === "time" ? "time" : "event",
-        from: optionalNumber(searchParams, "from"),
-        to: optionalNumber(searchParams, "to"),
-        width: Math.min(4000, Math.max(50, optionalNumber(searchParams, "width") ?? 1000)),
-      });
+      return timelineOf(
+        history,
+        {
+          axis: searchParams.get("axis") === "time" ? "time" : "event",
+          from: optionalNumber(searchParams, "from"),
+          to: optionalNumber(searchParams, "to"),
+          width: Math.min(4000, Math.max(50, optionalNumber(searchParams, "width") ?? 1000)),
+        },
+        source.real,
+      );
+    case "/data/moments": {
+      const [a, b] = [indexOf(source, searchParams, "a"), indexOf(source, searchParams, "b")];
+      return momentsCompared(history, source.lookup, a, b);
+    }
+    case "/data/runs":
+      return source.real && runsCompared(source.real, history);
     case "/data/events":
       return search.page(
         filterOf(searchParams),
@@ -72,6 +83,7 @@ function overviewOf(source: EventSource): Overview {
     source: { kind, name, command, saveAs: saved?.as ?? null },
     firstAt: history.steps[0]?.at ?? 0,
     firstDecision: history.firstDecision,
+    hasReal: source.real !== undefined,
     hasTexts: lookup !== undefined,
     ...progressOf(source),
   };

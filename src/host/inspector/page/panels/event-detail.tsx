@@ -10,6 +10,7 @@ import {
   timeOfDay,
 } from "../../../../reducers/words.ts";
 import type { Change, MemoryChanges } from "../../history/viewer-data.ts";
+import { pinNext, pins } from "../moments.ts";
 import { stateStyle } from "../state-style.ts";
 import { detail, fail, jump, LANES, overview } from "../store.ts";
 import { Lines } from "./memory-line.tsx";
@@ -26,6 +27,9 @@ export function EventDetailPanel() {
         <span class="said">{row.words}</span>
         {row.modelled && <span class="modelled">~ modelled</span>}
         <LinkButton number={row.number} />
+        <button type="button" class="link" title="To compare it with another moment (m)" onClick={pinNext}>
+          Pin as {pins.value.a ? "B" : "A"}
+        </button>
         <span class="muted">
           {dateOf(row.at)} {timeOfDay(row.at)}
         </span>
