@@ -19,7 +19,7 @@ export function ChartsPanel() {
       class="charts"
       // By their widths, so that all are drawn at one scale.
       style={{
-        gridTemplateColumns: lanes.map((lane) => `minmax(0, ${LAID_OUT_CHARTS[lane].width}fr)`).join(" "),
+        gridTemplateColumns: lanes.map((lane) => `minmax(230px, ${LAID_OUT_CHARTS[lane].width}fr)`).join(" "),
       }}
     >
       {lanes.map((lane) => (

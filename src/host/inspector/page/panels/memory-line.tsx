@@ -111,7 +111,7 @@ function Behind({ record, above }: { record: MemoryRecord | undefined; above: re
   const { note, kind, fate, recorded, dropped, sources, supporting, replacedBy, restOnIt } = record;
   if (note !== null) return <p class="behind">{note}</p>;
   return (
-    <div class="behind">
+    <div class="behind" ref={showOnce}>
       <p>
         {recorded ? (
           <>Recorded by {<Event at={recorded} />}. </>
@@ -137,6 +137,11 @@ function Behind({ record, above }: { record: MemoryRecord | undefined; above: re
       )}
     </div>
   );
+}
+
+/** What has just been opened at the lower end of a list is moved into sight. */
+function showOnce(element: HTMLElement | null): void {
+  element?.scrollIntoView({ block: "nearest" });
 }
 
 interface GroupProps {
