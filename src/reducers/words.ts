@@ -1,5 +1,5 @@
 import type { ReplacedFolds } from "./engine/engine-state.ts";
-import type { EngineEventOf, Failure, Usage } from "./engine/events.ts";
+import type { EngineEvent, EngineEventOf, Failure, Usage } from "./engine/events.ts";
 import type { LaneName } from "./engine/lane-names.ts";
 
 /**
@@ -40,6 +40,28 @@ export function stateWords(lane: LaneName, state: string): string {
   if (lane === "compaction" && state === "coolingDown") return "waiting after a compaction";
   return STATE_WORDS[state] ?? state;
 }
+
+/** A state of a chart as people say it: `cooling down`, `reflecting` */
+export function stateLabel(state: string): string {
+  return (state.split(".").at(-1) ?? state).replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
+/** What happened, by the kind of the event. */
+export const EVENT_LABELS: Readonly<Record<EngineEvent["type"], string>> = {
+  "session.opened": "session opened",
+  "session.closed": "session closed",
+  "branch.extended": "entries added",
+  "branch.replaced": "branch changed",
+  "model.selected": "model chosen",
+  "agent.started": "agent started",
+  "turn.ended": "turn ended",
+  "agent.settled": "agent at rest",
+  "run.demanded": "run asked for",
+  "run.finished": "run finished",
+  "compaction.started": "compaction begins",
+  "compaction.finished": "compacted",
+  "compaction.failed": "compaction failed",
+};
 
 type RunFinished = EngineEventOf<"run.finished">;
 

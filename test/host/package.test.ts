@@ -204,7 +204,7 @@ describe("the command", () => {
 
   it("serves its viewer without building anything", async () => {
     const recording = join(ROOT, "test/recordings/main-job.ndjson");
-    const { page, stop } = await startInspect([recording], join(unpacked, "src/host/cli/bin.js"));
+    const { page, stop } = await startInspect([recording], {}, join(unpacked, "src/host/cli/bin.js"));
     const { pathname } = new URL(page);
     expect(pathname).toBe("/");
     const html = await (await fetch(page)).text();

@@ -150,7 +150,8 @@ export default function memoryLanes(pi: ExtensionAPI): void {
       attempt(ctx, (session) => session.showLanes(ctx, () => import("@earendil-works/pi-tui"))),
   });
   pi.registerCommand("om:inspect", {
-    description: "Memory: look at the lanes in a browser on this machine (add open to open it)",
+    description:
+      "Memory: look at the lanes in a browser on this machine (add open to open it, --port N to choose the port)",
     getArgumentCompletions: (prefix) => completions(INSPECT_ARGUMENTS, prefix),
     handler: (args, ctx) => attempt(ctx, (session) => session.inspect(args, ctx)),
   });
@@ -223,7 +224,10 @@ const VIEW_ARGUMENTS = [
   { value: "full copy", label: "full copy", description: "Copy the whole ledger to the clipboard" },
 ];
 
-const INSPECT_ARGUMENTS = [{ value: "open", label: "open", description: "Open the page in the browser too" }];
+const INSPECT_ARGUMENTS = [
+  { value: "open", label: "open", description: "Open the page in the browser too" },
+  { value: "--port ", label: "--port N", description: "Serve it on this port, for who forwards it" },
+];
 
 const RUN_ARGUMENTS = [
   { value: "observer", label: "observer", description: "Observe what no observation covers yet" },

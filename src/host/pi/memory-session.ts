@@ -33,7 +33,7 @@ import { withoutForgotten } from "./hand/sent-messages.ts";
 import { modelFor } from "./model-choice.ts";
 import { notices } from "./notices.ts";
 import { keepKeyframe, takeKeyframe } from "./recording/kept-keyframes.ts";
-import { createSessionRecorder } from "./recording/session-recorder.ts";
+import { createSessionRecorder, recordingStart } from "./recording/session-recorder.ts";
 import { createStepHistory } from "./recording/step-history.ts";
 import { createRunDemands } from "./run-demand.ts";
 import { contextWindowOf, hostOf } from "./session-facts.ts";
@@ -146,15 +146,19 @@ export function openMemorySession(
     },
     now: () => Date.now(),
   };
+  const start = recordingStart({
+    engine,
+    restored: keyframe,
+    source: manager,
+    sessionId,
+    version: packageJson.version,
+    pi: host.VERSION,
+  });
   const recorder = settings.debugLog
     ? createSessionRecorder({
-        engine,
-        restored: keyframe,
-        source: manager,
+        start,
         sessionId,
         agentDir: host.getAgentDir(),
-        version: packageJson.version,
-        pi: host.VERSION,
         onFailure: (message) => session.notify(message, "warning"),
       })
     : undefined;
@@ -199,7 +203,7 @@ export function openMemorySession(
   });
   const ui = createSessionUi(
     {
-      ...{ engine, steps$, history: history.steps, session, demands, problems },
+      ...{ engine, steps$, history: history.steps, start, session, demands, problems },
       copy: (text) => host.copyToClipboard(text),
     },
     show,
