@@ -1,8 +1,9 @@
 import type { EngineState } from "../reducers/engine/engine-state.ts";
 import type { EntryLookup } from "../reducers/entries/entry.ts";
+import type { ModelSetting } from "../reducers/settings.ts";
 import type { ModelAccess } from "./workers/model/request.ts";
 
-/** The model that workers use, or why there is none. */
+/** A model that workers may ask, or why it cannot be asked. */
 export type ModelChoice = { access: ModelAccess } | { problem: string };
 
 /**
@@ -23,7 +24,8 @@ export interface LiveSession {
   readonly sync: () => void;
   /** Appends ledger entries to the session, in order, and brings the branch up to date with all of them at once. */
   readonly append: (entries: readonly { customType: string; data: unknown }[]) => void;
-  readonly workerModel: () => ModelChoice;
+  /** The model that a setting names; without one, the session's own. */
+  readonly workerModel: (setting: ModelSetting | undefined) => ModelChoice;
   /** Whether nothing goes on in Pi that asking it to compact would abort. */
   readonly isIdle: () => boolean;
   readonly compact: (handlers: { onError: (error: Error) => void }) => void;

@@ -43,7 +43,17 @@ export function stateWords(lane: LaneName, state: string): string {
 type RunFinished = EngineEventOf<"run.finished">;
 
 /** How a run ended, in a few words. */
-export function resultWords({ outcome, worker, records, failure }: RunFinished): string {
+export function resultWords(run: RunFinished): string {
+  const passedOver = passedOverWords(run);
+  return passedOver === "" ? outcomeWords(run) : `${outcomeWords(run)}, by ${run.model}: ${passedOver}`;
+}
+
+/** Which models failed before the one that was asked last, and how; `""` where there were none. */
+export function passedOverWords({ passedOver = [] }: Pick<RunFinished, "passedOver">): string {
+  return listed(passedOver.map(({ model, failure }) => `${model} failed ${failureWords(failure)}`));
+}
+
+function outcomeWords({ outcome, worker, records, failure }: RunFinished): string {
   switch (outcome) {
     case "recorded":
       return `${worker === "dropper" ? "dropped" : "recorded"} ${countOf(records, worker === "reflector" ? "reflection" : "observation")}`;

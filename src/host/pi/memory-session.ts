@@ -112,7 +112,7 @@ export function openMemorySession(
       for (const { customType, data } of entries) pi.appendEntry(customType, data);
       sync();
     },
-    workerModel: () => modelFor(ctx, settings.model),
+    workerModel: (setting) => modelFor(ctx, setting),
     isIdle: () => isOpen() && ctx.isIdle(),
     compact({ onError }) {
       const ended = Promise.withResolvers<void>();

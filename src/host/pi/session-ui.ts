@@ -6,11 +6,11 @@ import { harmlessText } from "../../reducers/harmless-text.ts";
 import { messageOf } from "../../reducers/message-of.ts";
 import type { InspectServer } from "../inspector/server/inspect-server.ts";
 import type { SettingsProblem } from "../settings/settings.ts";
-import { modelName } from "./model-choice.ts";
 import { demandedLane, type RunDemands } from "./run-demand.ts";
 import { openLanesOverlay, type PiTui } from "./ui/lanes-overlay.ts";
 import { lanesLines } from "./ui/lanes-overlay-text.ts";
 import { memoryView, type ViewMode } from "./ui/memory-view.ts";
+import { modelLines } from "./ui/model-lines.ts";
 import { statusReport } from "./ui/status-report.ts";
 
 interface SessionUiOptions {
@@ -33,7 +33,7 @@ export type Show = (ctx: ExtensionContext, text: string) => void;
 export function createSessionUi(options: SessionUiOptions, show: Show) {
   const { engine, steps$, history, session, demands, problems, copy } = options;
   const { isOpen, lookup, sync } = session;
-  const workerModel = () => modelName(session.workerModel());
+  const models = () => modelLines(session);
   let serving: Promise<InspectServer> | undefined;
 
   /** The server is loaded on request only; one serves all who look. */
@@ -48,7 +48,7 @@ export function createSessionUi(options: SessionUiOptions, show: Show) {
       const { state, snapshot } = engine;
       show(
         command,
-        statusReport({ state, lanes: snapshot.states, lookup, problems, workerModel: workerModel() }),
+        statusReport({ state, lanes: snapshot.states, lookup, problems, models: models() }),
       );
     },
 
@@ -99,11 +99,11 @@ export function createSessionUi(options: SessionUiOptions, show: Show) {
     async showLanes(command: ExtensionContext, tui: () => Promise<PiTui>): Promise<void> {
       sync();
       if (command.mode === "tui") {
-        await openLanesOverlay(command, { engine, steps$, workerModel, tui: await tui() });
+        await openLanesOverlay(command, { engine, steps$, models, tui: await tui() });
         return;
       }
       const { state, snapshot } = engine;
-      show(command, lanesLines({ state, snapshot, workerModel: workerModel(), now: Date.now() }).join("\n"));
+      show(command, lanesLines({ state, snapshot, models: models(), now: Date.now() }).join("\n"));
     },
 
     /** Runs a lane now. Print mode ends with its prompt, so only there the command waits for the result. */

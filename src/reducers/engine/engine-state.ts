@@ -4,6 +4,7 @@ import { DEFAULT_SETTINGS, type Settings } from "../settings.ts";
 import { AGENT_BUSY, type EngineEvent, type EngineEventOf, type Failure, type Usage } from "./events.ts";
 import type { Worker } from "./lane-names.ts";
 import { PLAIN_HOST, type SessionHost } from "./session-host.ts";
+import { failuresAfter, type ModelFailures } from "./worker-models.ts";
 
 /** What a worker has done since the session was opened in this process. */
 export interface WorkerRecord {
@@ -26,6 +27,8 @@ export interface EngineState {
   readonly contextWindow: number | undefined;
   readonly agentIdle: boolean;
   readonly workers: Readonly<Record<Worker, WorkerRecord>>;
+  /** Models that did not answer when they were asked last */
+  readonly modelFailures: ModelFailures;
   readonly compactionFailure: (Failure & { readonly at: string }) | null;
   /** Folds of ours that Pi did not use, since another extension answered after us. */
   readonly replacedFolds: ReplacedFolds | null;
@@ -59,6 +62,7 @@ export function initialState(): EngineState {
     contextWindow: undefined,
     agentIdle: true,
     workers: { observer: idleWorker(), reflector: idleWorker(), dropper: idleWorker() },
+    modelFailures: {},
     compactionFailure: null,
     replacedFolds: null,
     emptyRange: null,
@@ -94,6 +98,7 @@ export function evolve(state: EngineState, event: EngineEvent): EngineState {
       return {
         ...state,
         workers: { ...state.workers, [event.worker]: afterRun(state.workers, event) },
+        modelFailures: failuresAfter(state.modelFailures, event),
         emptyRange: emptyRangeAfter(state, event),
       };
     case "compaction.finished":
@@ -110,14 +115,16 @@ export function evolve(state: EngineState, event: EngineEvent): EngineState {
 export type Resumed = Pick<EngineState, "agentIdle" | "workers" | "compactionFailure" | "emptyRange"> & {
   /** Older keyframes do not say. */
   readonly replacedFolds?: ReplacedFolds | null | undefined;
+  /** Likewise */
+  readonly modelFailures?: ModelFailures | undefined;
 };
 
 /** The state with what a keyframe adds to its `session.opened`. */
 export function restored(
   state: EngineState,
-  { agentIdle, workers, compactionFailure, replacedFolds = null, emptyRange }: Resumed,
+  { agentIdle, workers, modelFailures = {}, compactionFailure, replacedFolds = null, emptyRange }: Resumed,
 ): EngineState {
-  return { ...state, agentIdle, workers, compactionFailure, replacedFolds, emptyRange };
+  return { ...state, agentIdle, workers, modelFailures, compactionFailure, replacedFolds, emptyRange };
 }
 
 export function noUsage(): Usage {

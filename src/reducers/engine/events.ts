@@ -52,8 +52,13 @@ export const RunResultSchema = z.object({
   requests: z.int(),
   /** Source tokens that the run read */
   sourceTokens: z.number(),
+  /** Of all models that were asked */
   usage: UsageSchema,
   failure: FailureSchema.optional(),
+  /** `provider/id` of the model asked last: it answered, or the failure is its own. Older recordings do not say. */
+  model: z.string().optional(),
+  /** Models asked before it in this run, oldest first, and why another was asked after each. Likewise. */
+  passedOver: z.array(z.object({ model: z.string(), failure: FailureSchema })).optional(),
 });
 export type RunResult = z.infer<typeof RunResultSchema>;
 
