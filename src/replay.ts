@@ -56,6 +56,7 @@ export {
 } from "./reducers/engine/events.ts";
 export type { LaneName, Worker } from "./reducers/engine/lane-names.ts";
 export type { SessionHost } from "./reducers/engine/session-host.ts";
+export type { ModelFailure, ModelFailures } from "./reducers/engine/worker-models.ts";
 export type { EntryLike } from "./reducers/entries/entry.ts";
 export type { EntryKind, IgnoredReason } from "./reducers/entries/entry-fact.ts";
 export type {

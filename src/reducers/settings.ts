@@ -105,7 +105,7 @@ export const SettingsSchema = z.object({
     .array(modelSetting())
     .default([])
     .describe(
-      "Models to ask in this order when a worker's model is down, out of quota or refuses. A model that failed is left alone for 30 seconds, doubling to 10 minutes, and then asked first again.",
+      "Models to ask in this order when a worker's model is down, out of quota or refuses. A model that failed is left alone for a minute, doubling to 20, and then asked first again.",
     ),
   sessionFallback: z
     .boolean()

@@ -45,7 +45,9 @@ type RunFinished = EngineEventOf<"run.finished">;
 /** How a run ended, in a few words. */
 export function resultWords(run: RunFinished): string {
   const passedOver = passedOverWords(run);
-  return passedOver === "" ? outcomeWords(run) : `${outcomeWords(run)}, by ${run.model}: ${passedOver}`;
+  return passedOver === ""
+    ? outcomeWords(run)
+    : `${outcomeWords(run)}; asked ${run.model} after ${passedOver}`;
 }
 
 /** Which models failed before the one that was asked last, and how; `""` where there were none. */

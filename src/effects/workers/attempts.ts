@@ -1,6 +1,6 @@
 import { catchError, defer, map, mergeMap, type Observable, of, tap } from "rxjs";
 import type { Command } from "../../machines/commands.ts";
-import { backoffDelay } from "../../machines/lanes/backoff.ts";
+import { modelRest } from "../../machines/lanes/backoff.ts";
 import { addUsage } from "../../reducers/engine/engine-state.ts";
 import type { Usage } from "../../reducers/engine/events.ts";
 import {
@@ -33,12 +33,7 @@ export function modelsNow(session: LiveSession, worker: StartRun["worker"]): Sta
   const { settings, modelFailures } = session.state();
   const own = session.workerModel(undefined);
   const sessionModel = "problem" in own ? "" : modelNameOf(own.access);
-  return standing(
-    workerModels(worker, settings, sessionModel),
-    modelFailures,
-    session.now(),
-    backoffDelay,
-  );
+  return standing(workerModels(worker, settings, sessionModel), modelFailures, session.now(), modelRest);
 }
 
 /**

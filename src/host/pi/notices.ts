@@ -2,7 +2,13 @@ import { type Effect, watching } from "../../effects/effect.ts";
 import type { Step } from "../../machines/engine.ts";
 import type { EngineEvent } from "../../reducers/engine/events.ts";
 import { backlogOf } from "../../reducers/engine/observer-chunk.ts";
-import { backlogWords, REPLACED_ADVICE, passedOverWords, replacedWords, resultWords } from "../../reducers/words.ts";
+import {
+  backlogWords,
+  passedOverWords,
+  REPLACED_ADVICE,
+  replacedWords,
+  resultWords,
+} from "../../reducers/words.ts";
 import type { RunDemands } from "./run-demand.ts";
 
 interface NoticesOptions {

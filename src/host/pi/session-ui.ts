@@ -46,10 +46,7 @@ export function createSessionUi(options: SessionUiOptions, show: Show) {
     showStatus(command: ExtensionContext): void {
       sync();
       const { state, snapshot } = engine;
-      show(
-        command,
-        statusReport({ state, lanes: snapshot.states, lookup, problems, models: models() }),
-      );
+      show(command, statusReport({ state, lanes: snapshot.states, lookup, problems, models: models() }));
     },
 
     async showView(args: string, command: ExtensionContext): Promise<void> {

@@ -95,7 +95,8 @@ function take(loaded: LoadedSettings, file: string, key: string, value: unknown)
 
 /** Members of an object or list that its schema does not know, or does not take as they are: `thinking`, `observer.model.x`. */
 function lostMembers(value: unknown, kept: unknown): string[] {
-  if (Array.isArray(value) && Array.isArray(kept)) return value.flatMap((one, at) => lostMembers(one, kept[at]));
+  if (Array.isArray(value) && Array.isArray(kept))
+    return value.flatMap((one, at) => lostMembers(one, kept[at]));
   if (!isObject(value) || !isObject(kept)) return [];
   return Object.keys(value).flatMap((member) =>
     !Object.hasOwn(kept, member) || kept[member] === undefined

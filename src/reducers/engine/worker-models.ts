@@ -56,7 +56,9 @@ export function workerModels(worker: Worker, settings: Settings, sessionModel: s
   const own = settings.workers?.[worker]?.model;
   const first = own ?? settings.model;
   const models: WorkerModel[] = [
-    first ? named(first, own ? "own" : "model") : { name: sessionModel, setting: undefined, origin: "session" },
+    first
+      ? named(first, own ? "own" : "model")
+      : { name: sessionModel, setting: undefined, origin: "session" },
     ...settings.fallbackModels.map((model) => named(model, "fallback")),
   ];
   if (settings.sessionFallback && sessionModel !== "")

@@ -113,8 +113,8 @@ const RATE = oneOf(
   "\\busage limit",
 );
 const PER_MINUTE_ONLY = /\bper[ _-]?min(?:ute)?\b|\b[TR]PM\b/i;
-/** "Please try again in 2s.", "Please retry in 31.4s": hours and days are none of these. */
-const RETRY_SOON = /\b(?:try again|retry)(?:[ _]in|[ _]?after|delay)\W{0,4}(?:\d+m)?[\d.]+\s?(?:s\b|sec|ms\b)/i;
+/** "Please try again in 2s.", "Please retry in 31.4s": minutes and hours are none of these. */
+const RETRY_SOON = /\b(?:try again|retry)(?:[ _]in|[ _]?after|delay)\W{0,4}[\d.]+\s?(?:s\b|sec|ms\b)/i;
 const OUT_OF_QUOTA = oneOf(
   "insufficient[ _]?(?:quota|credits?|balance|funds)",
   "exceeded your (?:current |monthly |daily )?(?:quota|spend|usage|budget)",

@@ -28,10 +28,7 @@ interface LanesInput {
 const INDENT = 15;
 
 /** How the lanes stand, line by line: state, clock, reason, last result and spend of each, then memory as a whole. */
-export function lanesLines(
-  { state, snapshot, models, now }: LanesInput,
-  paint: Paint = PLAIN,
-): string[] {
+export function lanesLines({ state, snapshot, models, now }: LanesInput, paint: Paint = PLAIN): string[] {
   const clocks = clocksByLane(state);
   const lines: string[] = [];
   const detail = (name: string, text: string, tone: Tone = "muted") =>
