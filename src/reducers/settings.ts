@@ -113,6 +113,17 @@ export const SettingsSchema = z.object({
     .describe(
       "Ask the session's own model when every other has failed. false: it is used only where no model is set, or where it is named.",
     ),
+  budget: z
+    .object({
+      // A member that is no such number is named and passed over; the others stand.
+      sessionUsd: z.number().positive().optional().catch(undefined),
+      dayUsd: z.number().positive().optional().catch(undefined),
+      sessionTokens: tokens().optional().catch(undefined),
+    })
+    .optional()
+    .describe(
+      "What the workers may use: USD a session, USD a day over all sessions that have such a budget, model tokens in and out a session. At its end no worker runs, whoever asks; recall and folding go on. Unset, or without a member: no limit.",
+    ),
   showWorkerNotifications: z
     .boolean()
     .default(true)

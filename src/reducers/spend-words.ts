@@ -1,3 +1,4 @@
+import type { BudgetUse } from "./engine/budget.ts";
 import type { Usage } from "./engine/events.ts";
 import { WORKERS } from "./engine/lane-names.ts";
 import { isPartial, NOTHING_SPENT, type Spend, type Spent, totalOf } from "./spend.ts";
@@ -23,6 +24,29 @@ export function spentWords(spent: Spent, partial = false): string {
   const { runs, input, output } = spent;
   return `${moneyWords(spent, partial)} (${countOf(runs, "run")}, ${grouped(input)} in, ${grouped(output)} out)`;
 }
+
+/** `$5.0200 of today's $5.0000`, `12,000 of this session's 10,000 tokens` */
+export function budgetUseWords({ key, used, limit }: BudgetUse): string {
+  if (key === "sessionTokens") return `${grouped(used)} of this session's ${grouped(limit)} tokens`;
+  return `${dollars(used)} of ${key === "dayUsd" ? "today" : "this session"}'s ${dollars(limit)}`;
+}
+
+/** Each limit that is set as a row of its words, `used up` where it is. */
+export function budgetRows(uses: readonly BudgetUse[]): { name: string; value: string }[] {
+  return uses.map((use) => ({
+    name: "budget",
+    value: `${budgetUseWords(use)}${use.used >= use.limit ? ", used up" : ""}`,
+  }));
+}
+
+/** How people get memory going again. */
+export function budgetAdvice({ key }: BudgetUse): string {
+  const raised = `when budget.${key} is raised in the settings and the session is reloaded (/reload)`;
+  return key === "dayUsd" ? `tomorrow, or ${raised}` : raised;
+}
+
+/** What a used-up budget does not stop. */
+export const STILL_WORKS = "Recall and the folding of compactions still work; they cost nothing";
 
 const DAYS_SHOWN = 7;
 

@@ -1,7 +1,7 @@
 import { catchError, defer, map, mergeMap, type Observable, of, tap } from "rxjs";
 import type { Command } from "../../machines/commands.ts";
 import { modelRest } from "../../machines/lanes/backoff.ts";
-import { addUsage } from "../../reducers/engine/engine-state.ts";
+import { addUsage, noUsage } from "../../reducers/engine/engine-state.ts";
 import type { Usage } from "../../reducers/engine/events.ts";
 import {
   isOfTheModel,
@@ -19,6 +19,7 @@ import { JOBS, type JobResult, NOTHING_DONE } from "./jobs.ts";
 import type { LearntWindows } from "./model/learnt-windows.ts";
 import { WindowTooSmallError } from "./model/prompt-room.ts";
 import type { ModelAccess } from "./model/request.ts";
+import { mayAskAgain } from "./run-budget.ts";
 
 type StartRun = Extract<Command, { type: "startRun" }>;
 
@@ -49,18 +50,22 @@ export function attemptsOf(
 
   function attempt([model, ...others]: readonly WorkerModel[], before?: JobResult): Observable<Attempted> {
     const read = session.state().session;
-    return defer(() => askedOf(model)).pipe(
+    return defer(() => askedOf(model, before?.usage ?? noUsage())).pipe(
       catchError((error: unknown) => of(failedResult(error))),
       map((result) => together(before, { ...result, ...(model?.name && { model: model.name }) })),
       mergeMap((result) => {
         const isTried = !result.failure || !isOfTheModel(result.failure.kind);
-        const isOver = session.now() >= deadline || session.isEnding() || !session.isOpen();
+        const isOver =
+          session.now() >= deadline ||
+          session.isEnding() ||
+          !session.isOpen() ||
+          !mayAskAgain(session, result.usage);
         return isTried || isOver || others.length === 0 ? of({ result, read }) : attempt(others, result);
       }),
     );
   }
 
-  function askedOf(model: WorkerModel | undefined): Observable<JobResult> {
+  function askedOf(model: WorkerModel | undefined, spent: Usage): Observable<JobResult> {
     const choice = session.workerModel(model?.setting);
     if ("problem" in choice) {
       return of({
@@ -69,7 +74,7 @@ export function attemptsOf(
         failure: { kind: "no-model", message: choice.problem },
       });
     }
-    const access = whileOpen(session, windows.within(choice.access));
+    const access = whileOpen(session, windows.within(choice.access), spent);
     return JOBS[command.worker](session, command, access, Math.max(1, deadline - session.now())).pipe(
       tap(({ asked = 0, failure }) => windows.went(access, asked, failure)),
       map((result) => ({ ...result, ...paidIn(result, command, access) })),
@@ -93,7 +98,7 @@ function together(before: JobResult | undefined, result: JobResult): JobResult {
   };
 }
 
-/** The model is that of the later; a sum is known where both prices are. */
+/** The model is that of the later; what is known of the price is kept, so that a budget counts it. */
 function paidTogether(
   before: CostRecorded | undefined,
   paid: CostRecorded | undefined,
@@ -101,7 +106,7 @@ function paidTogether(
   if (!before || !paid) return paid ?? before;
   const { cost: _, ...rest } = paid;
   const { input, output, cacheRead, cacheWrite } = paid.usage;
-  const isPriced = before.cost !== undefined && paid.cost !== undefined;
+  const isPriced = before.cost !== undefined || paid.cost !== undefined;
   return {
     ...rest,
     usage: {
@@ -129,14 +134,15 @@ function paidIn(
   };
 }
 
-/** The same access, for as long as there is a session to ask it for. */
-function whileOpen(session: LiveSession, access: ModelAccess): ModelAccess {
+/** The same access, for as long as there is a session to ask it for, and a budget after what the run has `spent` already. */
+function whileOpen(session: LiveSession, access: ModelAccess, spent: Usage): ModelAccess {
   return {
     ...access,
     stream(context, options) {
       if (!session.isOpen()) throw new Error("the session has ended");
       return access.stream(context, options);
     },
+    mayAskAgain: (used) => mayAskAgain(session, addUsage(spent, used)),
   };
 }
 

@@ -10,6 +10,7 @@ import type { LiveSession } from "../live-session.ts";
 import { attemptsOf, failedResult } from "./attempts.ts";
 import { type JobResult, type LedgerEntry, NOTHING_DONE } from "./jobs.ts";
 import { createLearntWindows, type LearntWindows } from "./model/learnt-windows.ts";
+import { withinDayBudget } from "./run-budget.ts";
 
 const ABORTED: JobResult = { ...NOTHING_DONE, outcome: "aborted" };
 
@@ -32,7 +33,10 @@ export const workerRuns: Effect = (steps$, session) => {
       const startedAt = session.now();
       return merge(runOf(command, session, windows), aborted$).pipe(
         take(1),
-        map((result) => finished(command, result, session.now() - startedAt)),
+        map((result) => ({
+          ...finished(command, result, session.now() - startedAt),
+          ...session.dayBudget?.news(),
+        })),
       );
     }),
   );
@@ -50,9 +54,11 @@ function runOf(command: StartRun, session: LiveSession, windows: LearntWindows):
   const run$ = defer(() => {
     if (isTooLate) return of(ABORTED);
     if (session.isExtendedElsewhere()) return of(stale(NOTHING_DONE));
-    return attemptsOf(command, session, windows).pipe(
-      map(({ result, read }) => appended(session, command.worker, result, read)),
-      tap(({ paid }) => keepCost(session, paid)),
+    return withinDayBudget(session, () =>
+      attemptsOf(command, session, windows).pipe(
+        map(({ result, read }) => appended(session, command.worker, result, read)),
+        tap(({ paid }) => keepCost(session, paid)),
+      ),
     );
   });
   // A tick later: the hook that a run starts from must not wait for its prompt to be built.
@@ -70,10 +76,17 @@ const nextTick = new Observable<void>((subscriber) => {
   return () => clearImmediate(tick);
 });
 
-/** Writes what a run took, after what it recorded. A session that is gone, or written to by others, cannot be told. */
+/**
+ * Writes what a run took, after what it recorded. A session that is gone, or written to by others, cannot be told; a run
+ * whose records stand has not failed for it, and its spend reads "at least" from then on.
+ */
 function keepCost(session: LiveSession, paid: CostRecorded | undefined): void {
-  if (paid && session.isOpen() && !session.isExtendedElsewhere())
+  if (!paid || !session.isOpen() || session.isExtendedElsewhere()) return;
+  try {
     session.append([{ customType: COST, data: paid }]);
+  } catch {
+    // The file could not be written to; Pi says so itself at its next entry.
+  }
 }
 
 /**

@@ -25,6 +25,8 @@ import { redactedLookup } from "../../reducers/redact.ts";
 import { loadSettings, settingsWarning } from "../settings/settings.ts";
 import { announcements, workersAreIdle } from "./announcements.ts";
 import { branchChange, describeBranch, entriesAmong } from "./branch-sync.ts";
+import { budgetNotices } from "./budget/budget-notices.ts";
+import { openDayBudget } from "./budget/day-budget.ts";
 import { foldRequest } from "./fold-request.ts";
 import { modelFor } from "./model-choice.ts";
 import { notices } from "./notices.ts";
@@ -90,6 +92,17 @@ export function openMemorySession(
   /** Whatever of the session is read, by workers, recall, view or page, is found here. */
   const lookup = settings.redactSecrets ? redactedLookup(entryOf) : entryOf;
 
+  const dayUsd = settings.budget?.dayUsd;
+  const dayBudget =
+    dayUsd === undefined
+      ? undefined
+      : openDayBudget({
+          ...{ agentDir: host.getAgentDir(), limit: dayUsd, runMs: settings.workerTimeoutMs },
+          now: () => Date.now(),
+          known: () => engine.state.daySpent,
+          warn: (message) => session.notify(message, "warning"),
+        });
+
   function sync(): void {
     const change = branchChange(manager, engine.state.session);
     if (change.type === "extended") piEvents$.next({ type: "branch.extended", entries: change.entries });
@@ -112,6 +125,7 @@ export function openMemorySession(
       for (const { customType, data } of entries) pi.appendEntry(customType, data);
       sync();
     },
+    dayBudget,
     workerModel: (setting) => modelFor(ctx, setting),
     isIdle: () => isOpen() && ctx.isIdle(),
     compact({ onError }) {
@@ -146,7 +160,7 @@ export function openMemorySession(
   const showsEntries = ctx.mode === "tui" && pi.registerEntryRenderer !== undefined;
   const demands = createRunDemands({
     engine,
-    report: (lane) => piEvents$.next({ type: "run.demanded", lane }),
+    report: (lane) => piEvents$.next({ type: "run.demanded", lane, ...dayBudget?.news() }),
     say: (message) => {
       if (isOpen()) show(ctx, message);
     },
@@ -166,6 +180,7 @@ export function openMemorySession(
       whenGone(() => void close("disposed")),
       watching(history.add),
       footer(ctx),
+      budgetNotices,
       notices({
         tellsRecorded: settings.showWorkerNotifications && !showsEntries,
         demands,
@@ -196,6 +211,7 @@ export function openMemorySession(
     host: hostOf(ctx),
     ...contextWindowOf(ctx),
     branch: describeBranch(manager),
+    ...dayBudget?.news(),
   });
   const warning = settingsWarning(problems);
   if (warning) session.notify(warning, "warning");
@@ -222,13 +238,13 @@ export function openMemorySession(
     } finally {
       closed$.next();
     }
-    await Promise.allSettled([ui.close(), recorder?.close()]);
+    await Promise.allSettled([ui.close(), recorder?.close(), dayBudget?.idle()]);
     engine.stop();
   }
 
   return {
-    agentStarted: () => hear({ type: "agent.started" }),
-    turnEnded: () => hear({ type: "turn.ended" }),
+    agentStarted: () => hear({ type: "agent.started", ...dayBudget?.news() }),
+    turnEnded: () => hear({ type: "turn.ended", ...dayBudget?.news() }),
     /** Resolves when the compaction that this led to has ended: until then Pi keeps the prompts that come. */
     agentSettled(aborted: boolean): Promise<void> {
       wasAborted = aborted;

@@ -65,7 +65,8 @@ function wordsFor(schema: JsonSchema): string {
     const { required = [] } = schema;
     const optional = Object.entries(schema.properties).filter(([name]) => !required.includes(name));
     const words = optional.map(([name, member]) => `"${name}" (${memberWords(member)})`);
-    const object = required.length === 0 ? "an object" : `an object ${shapeOf(schema)}`;
+    if (required.length === 0) return `an object with any of ${words.join(", ")}`;
+    const object = `an object ${shapeOf(schema)}`;
     return words.length === 0 ? object : `${object}, if you like with ${words.join(", ")}`;
   }
   // A new kind of setting without words here would read badly in a warning; the tests ask for each key's words.

@@ -1,6 +1,7 @@
 import { positionOf, tokensBetween } from "../branch.ts";
 import { emptySession, extendSession, type SessionState, sessionOf } from "../session.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../settings.ts";
+import type { DaySpent } from "./budget.ts";
 import { AGENT_BUSY, type EngineEvent, type EngineEventOf, type Failure, type Usage } from "./events.ts";
 import type { Worker } from "./lane-names.ts";
 import { PLAIN_HOST, type SessionHost } from "./session-host.ts";
@@ -26,6 +27,8 @@ export interface EngineState {
   readonly host: SessionHost;
   readonly contextWindow: number | undefined;
   readonly agentIdle: boolean;
+  /** Null where no event has said. */
+  readonly daySpent: DaySpent | null;
   readonly workers: Readonly<Record<Worker, WorkerRecord>>;
   /** Models that did not answer when they were asked last */
   readonly modelFailures: ModelFailures;
@@ -61,6 +64,7 @@ export function initialState(): EngineState {
     host: PLAIN_HOST,
     contextWindow: undefined,
     agentIdle: true,
+    daySpent: null,
     workers: { observer: idleWorker(), reflector: idleWorker(), dropper: idleWorker() },
     modelFailures: {},
     compactionFailure: null,
@@ -71,6 +75,11 @@ export function initialState(): EngineState {
 
 /** What is true after an event. */
 export function evolve(state: EngineState, event: EngineEvent): EngineState {
+  const next = evolved(state, event);
+  return event.daySpent ? { ...next, daySpent: event.daySpent } : next;
+}
+
+function evolved(state: EngineState, event: EngineEvent): EngineState {
   switch (event.type) {
     case "session.opened":
       return {

@@ -95,6 +95,17 @@ describe("a result", () => {
     expect(await pi.lanes()).toContain("recorded 1 observation");
   });
 
+  it("stands when what it took cannot be written after it, and the spend is said to be more than is known", async () => {
+    start();
+    const said = pi.user(LONG);
+    await turn();
+    pi.refuses = "om.cost";
+    await observe("The user says word.", said);
+    expect(ledger()).toHaveLength(1);
+    expect(await pi.lanes()).toMatch(/recorded 1 observation/);
+    expect(await pi.lanes()).toMatch(/^spend +—/m);
+  });
+
   it("drops what its records supersede right after them, and the next run reads neither as memory", async () => {
     start();
     const asked = pi.user(LONG);

@@ -214,7 +214,7 @@ describe("a bad value", () => {
     [
       "workers",
       { observer: { provider: "p", id: "i" } },
-      'is an object, but must be an object, if you like with "observer" (an object { "model": { "provider": "…", "id": "…" } }), "reflector" (an object { "model": { "provider": "…", "id": "…" } }), "dropper" (an object { "model": { "provider": "…", "id": "…" } }); it stays unset',
+      'is an object, but must be an object with any of "observer" (an object { "model": { "provider": "…", "id": "…" } }), "reflector" (an object { "model": { "provider": "…", "id": "…" } }), "dropper" (an object { "model": { "provider": "…", "id": "…" } }); it stays unset',
     ],
     [
       "fallbackModels",

@@ -45,7 +45,7 @@ describe.each(MODES)("pi %s", (...mode) => {
     await withPi({ script: slow, memory: NEVER }, async (host) => {
       // The reflector is due, and held back by the observer until it has recorded.
       const memory = { ...NEVER, observeAfterTokens: 500, reflectAfterTokens: 500 };
-      expect(await printed(host, mode, memory)).toEqual(["om.observations.recorded"]);
+      expect(await printed(host, mode, memory)).toEqual(["om.observations.recorded", "om.cost"]);
       expect(host.model.by("reflector")).toEqual([]);
       expect(unanswered(host)).toBe(0);
     });

@@ -1,12 +1,13 @@
 import type { LanesSnapshot } from "../../../machines/lanes/lanes.ts";
 import { whyLane } from "../../../machines/recording/explain.ts";
 import { idAt } from "../../../reducers/branch.ts";
+import { budgetUses } from "../../../reducers/engine/budget.ts";
 import type { EngineState } from "../../../reducers/engine/engine-state.ts";
 import type { EngineEvent } from "../../../reducers/engine/events.ts";
 import { LANES, WORKERS } from "../../../reducers/engine/lane-names.ts";
 import { clocksOfSession } from "../../../reducers/session.ts";
 import { poolTarget } from "../../../reducers/settings.ts";
-import { spendRows, usageMoney } from "../../../reducers/spend-words.ts";
+import { budgetRows, spendRows, usageMoney } from "../../../reducers/spend-words.ts";
 import { countOf, duration, grouped, LANE_LABELS, resultWords } from "../../../reducers/words.ts";
 import { type EventHistory, lastAtMost, perLane } from "./event-history.ts";
 import { rowAt } from "./event-search.ts";
@@ -142,7 +143,8 @@ function resultOf(event: EngineEvent): EventDetail["result"] {
   ];
 }
 
-function ledgerRows({ session, settings }: EngineState): EventDetail["ledger"] {
+function ledgerRows(state: EngineState): EventDetail["ledger"] {
+  const { session, settings } = state;
   const { counts, activeTokens, reflectionTokens, compactions, ignored, latestFolded } = session.ledger;
   const leftOut = Object.entries(ignored).filter(([, count]) => count > 0);
   return [
@@ -155,6 +157,7 @@ function ledgerRows({ session, settings }: EngineState): EventDetail["ledger"] {
     { name: "reflection tokens", value: grouped(reflectionTokens) },
     { name: "compactions", value: `${grouped(compactions)}${latestFolded ? "" : ", none of ours"}` },
     ...spendRows(session.ledger.spend).map(({ name, value }) => ({ name: `spend, ${name}`, value })),
+    ...budgetRows(budgetUses(state)),
     { name: "entries", value: grouped(session.branch.length) },
     {
       name: "ignored",

@@ -1,10 +1,11 @@
 import { clocksByLane } from "../../../machines/lanes/inputs.ts";
 import { isUnderWay, type LanesSnapshot } from "../../../machines/lanes/lanes.ts";
 import { whyLane } from "../../../machines/recording/explain.ts";
+import { budgetUses } from "../../../reducers/engine/budget.ts";
 import type { EngineState } from "../../../reducers/engine/engine-state.ts";
 import { LANES, laneOf, WORKERS } from "../../../reducers/engine/lane-names.ts";
 import { poolTarget } from "../../../reducers/settings.ts";
-import { spendRows } from "../../../reducers/spend-words.ts";
+import { budgetRows, spendRows } from "../../../reducers/spend-words.ts";
 import {
   countOf,
   duration,
@@ -79,6 +80,7 @@ function memoryLines(state: EngineState, models: readonly string[], paint: Paint
     ),
     row("spend", spent?.value ?? ""),
     ...parts.map(({ name, value }) => row("", `${name} ${value}`)),
+    ...budgetRows(budgetUses(state)).map(({ name, value }) => row(name, value)),
     row("runs", perWorker === "" ? "none since this session was opened" : perWorker),
     ...models.map((model, index) => row(index === 0 ? "model" : "", model)),
   ];
@@ -86,7 +88,7 @@ function memoryLines(state: EngineState, models: readonly string[], paint: Paint
 
 function toneOf(state: string): Tone {
   if (isUnderWay(state)) return "accent";
-  if (state === "due" || state === "coolingDown") return "warning";
+  if (["due", "coolingDown", "overBudget"].includes(state)) return "warning";
   if (state === "backingOff") return "error";
   return state === "passive" ? "dim" : "success";
 }

@@ -1,6 +1,7 @@
 import { clocksByLane } from "../../../machines/lanes/inputs.ts";
 import { NOTHING_TO_FOLD } from "../../../machines/recording/explain.ts";
 import { idAt } from "../../../reducers/branch.ts";
+import { budgetUses } from "../../../reducers/engine/budget.ts";
 import type { EngineState } from "../../../reducers/engine/engine-state.ts";
 import { LANES, type LaneName, WORKERS } from "../../../reducers/engine/lane-names.ts";
 import { backlogOf } from "../../../reducers/engine/observer-chunk.ts";
@@ -11,7 +12,7 @@ import { diffProjections, isVisibleMemoryStale } from "../../../reducers/ledger/
 import { instructionsIn, leftOutIn } from "../../../reducers/ledger/summary.ts";
 import { clocksOfSession, hasMemory, type SessionState } from "../../../reducers/session.ts";
 import { poolTarget } from "../../../reducers/settings.ts";
-import { spendRows } from "../../../reducers/spend-words.ts";
+import { budgetRows, spendRows } from "../../../reducers/spend-words.ts";
 import {
   backlogWords,
   CLOCK_LABELS,
@@ -106,6 +107,7 @@ function laneSection(state: EngineState, lanes: StatusInput["lanes"], models: re
     ...spendRows(state.session.ledger.spend).map(
       ({ name, value }, index) => `  ${(index === 0 ? "cost so far" : `  ${name}`).padEnd(13)} ${value}`,
     ),
+    ...budgetRows(budgetUses(state)).map(({ name, value }) => `  ${name.padEnd(13)} ${value}`),
   ].join("\n");
 }
 
