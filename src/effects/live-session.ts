@@ -8,6 +8,20 @@ import type { ModelAccess } from "./workers/model/request.ts";
 /** A model that workers may ask, or why it cannot be asked. */
 export type ModelChoice = { access: ModelAccess } | { problem: string };
 
+/** What the provider of the session's model may have of the context, and what it costs when that is gone. */
+export interface PromptCache {
+  /** `provider/id` of the session's model */
+  readonly model: string;
+  /** Tokens of the context, as Pi counts them */
+  readonly contextTokens: number;
+  /** Tokens that Pi keeps verbatim when it compacts */
+  readonly keepTokens: number;
+  /** Milliseconds for which the provider keeps what it was sent; undefined where Pi does not know */
+  readonly lifetimeMs: number | undefined;
+  /** USD per million tokens read anew; undefined where Pi knows no price */
+  readonly usdPerMillion: number | undefined;
+}
+
 /** The day's budget, which this session's runs share with those of other processes. */
 export interface DayBudget {
   /**
@@ -47,6 +61,8 @@ export interface LiveSession {
   readonly dayBudget?: DayBudget | undefined;
   /** The model that a setting names; without one, the session's own. */
   readonly workerModel: (setting: ModelSetting | undefined) => ModelChoice;
+  /** Undefined where Pi does not say, and where nothing is to be done about it while the user may be typing. */
+  readonly promptCache: () => PromptCache | undefined;
   /** Whether nothing goes on in Pi that asking it to compact would abort. */
   readonly isIdle: () => boolean;
   readonly compact: (handlers: { onError: (error: Error) => void }) => void;

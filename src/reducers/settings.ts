@@ -31,6 +31,12 @@ export const SettingsSchema = z.object({
   compactAfterTokens: tokens()
     .default(81_000)
     .describe("Source tokens since the last compaction's cut after which compaction is due."),
+  idleCompaction: z
+    .enum(["off", "auto"])
+    .default("off")
+    .describe(
+      "auto: also compact while nothing goes on and the provider's prompt cache has run out, if the next request then costs at least $0.05 and a quarter less. It goes by the cache's lifetime and the price that Pi knows of the session's model; without them nothing is done.",
+    ),
   compactAfterTokensMode: z
     .enum(["calibrated", "ratio"])
     .default("calibrated")

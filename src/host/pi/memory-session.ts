@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type {
   ExtensionAPI,
   ExtensionContext,
@@ -9,6 +10,7 @@ import { compactionRequests } from "../../effects/compaction.ts";
 import { watching } from "../../effects/effect.ts";
 import type { LiveSession } from "../../effects/live-session.ts";
 import { runLoop } from "../../effects/loop.ts";
+import { promptCacheWatch } from "../../effects/prompt-cache.ts";
 import { whenGone } from "../../effects/session-life.ts";
 import { workerRuns } from "../../effects/workers/runs.ts";
 import { createEngine } from "../../machines/engine.ts";
@@ -27,9 +29,11 @@ import { announcements, workersAreIdle } from "./announcements.ts";
 import { branchChange, describeBranch, entriesAmong } from "./branch-sync.ts";
 import { budgetNotices } from "./budget/budget-notices.ts";
 import { openDayBudget } from "./budget/day-budget.ts";
+import { settingsFiles } from "./entry-renderers.ts";
 import { foldRequest } from "./fold-request.ts";
 import { modelFor } from "./model-choice.ts";
 import { notices } from "./notices.ts";
+import { keptByPi, promptCacheOf } from "./prompt-cache.ts";
 import { keepKeyframe, takeKeyframe } from "./recording/kept-keyframes.ts";
 import { createSessionRecorder } from "./recording/session-recorder.ts";
 import { createStepHistory } from "./recording/step-history.ts";
@@ -79,6 +83,11 @@ export function openMemorySession(
   let hasToldOfOthers = false;
   /** Whether the agent's latest run was broken off, as a signal to end Pi does. */
   let wasAborted = false;
+  /**
+   * Another extension takes its time over compactions. Pi refuses prompts while it compacts: without that extension no prompt can
+   * come in between, so with it none is started at a moment when the user may be typing.
+   */
+  let takesTurnsToCompact = false;
   /** The end of the compaction that Pi was asked for last */
   let compaction = Promise.resolve();
   const { settings, problems } = loadSettings({
@@ -88,6 +97,8 @@ export function openMemorySession(
     projectTrusted: ctx.isProjectTrusted(),
     env: process.env,
   });
+  const projectDir = ctx.isProjectTrusted() ? join(ctx.cwd, host.CONFIG_DIR_NAME) : undefined;
+  const piSettingsFiles = settingsFiles(host.getAgentDir(), projectDir);
   const entryOf: EntryLookup = (id) => manager.getEntry(id);
   /** Whatever of the session is read, by workers, recall, view or page, is found here. */
   const lookup = settings.redactSecrets ? redactedLookup(entryOf) : entryOf;
@@ -127,11 +138,20 @@ export function openMemorySession(
     },
     dayBudget,
     workerModel: (setting) => modelFor(ctx, setting),
+    promptCache: () =>
+      isOpen() && !takesTurnsToCompact ? promptCacheOf(ctx, keptByPi(piSettingsFiles)) : undefined,
     isIdle: () => isOpen() && ctx.isIdle(),
     compact({ onError }) {
       const ended = Promise.withResolvers<void>();
+      let isSameTurn = true;
+      setImmediate(() => {
+        isSameTurn = false;
+      });
       ctx.compact({
-        onComplete: () => ended.resolve(),
+        onComplete() {
+          takesTurnsToCompact ||= !isSameTurn;
+          ended.resolve();
+        },
         onError(error) {
           ended.resolve();
           onError(error);
@@ -177,6 +197,7 @@ export function openMemorySession(
       workerRuns,
       announcements(pi),
       compactionRequests,
+      promptCacheWatch,
       whenGone(() => void close("disposed")),
       watching(history.add),
       footer(ctx),
@@ -252,6 +273,7 @@ export function openMemorySession(
       return compaction;
     },
     modelSelected: () => hear({ type: "model.selected", ...contextWindowOf(ctx) }),
+    cacheWarmed: () => hear({ type: "cache.warmed" }),
     branchMoved: sync,
 
     /** Answers Pi's compaction from the ledger; nothing when memory is empty, so that Pi does it. */

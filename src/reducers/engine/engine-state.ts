@@ -2,6 +2,7 @@ import { positionOf, tokensBetween } from "../branch.ts";
 import { emptySession, extendSession, type SessionState, sessionOf } from "../session.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../settings.ts";
 import type { DaySpent } from "./budget.ts";
+import { type ColdCache, coldCacheOf } from "./cold-cache.ts";
 import { AGENT_BUSY, type EngineEvent, type EngineEventOf, type Failure, type Usage } from "./events.ts";
 import type { Worker } from "./lane-names.ts";
 import { PLAIN_HOST, type SessionHost } from "./session-host.ts";
@@ -32,6 +33,8 @@ export interface EngineState {
   readonly workers: Readonly<Record<Worker, WorkerRecord>>;
   /** Models that did not answer when they were asked last */
   readonly modelFailures: ModelFailures;
+  /** The prompt cache has run out since the agent settled, and no compaction was tried since. */
+  readonly coldCache: ColdCache | null;
   readonly compactionFailure: (Failure & { readonly at: string }) | null;
   /** Folds of ours that Pi did not use, since another extension answered after us. */
   readonly replacedFolds: ReplacedFolds | null;
@@ -67,6 +70,7 @@ export function initialState(): EngineState {
     daySpent: null,
     workers: { observer: idleWorker(), reflector: idleWorker(), dropper: idleWorker() },
     modelFailures: {},
+    coldCache: null,
     compactionFailure: null,
     replacedFolds: null,
     emptyRange: null,
@@ -96,11 +100,16 @@ function evolved(state: EngineState, event: EngineEvent): EngineState {
     case "branch.extended":
       return { ...state, session: extendSession(state.session, event.entries) };
     case "branch.replaced":
-      return { ...state, session: sessionOf(event.branch) };
+      return { ...state, session: sessionOf(event.branch), coldCache: null };
     case "model.selected":
-      return { ...state, contextWindow: event.contextWindow };
+      return { ...state, contextWindow: event.contextWindow, coldCache: null };
+    case "cache.expired":
+      return {
+        ...state,
+        coldCache: coldCacheOf(state.session, state.settings, state.contextWindow, event),
+      };
     case "agent.started":
-      return { ...state, agentIdle: false };
+      return { ...state, agentIdle: false, coldCache: null };
     case "agent.settled":
       return { ...state, agentIdle: true };
     case "run.finished":
@@ -111,10 +120,16 @@ function evolved(state: EngineState, event: EngineEvent): EngineState {
         emptyRange: emptyRangeAfter(state, event),
       };
     case "compaction.finished":
-      return { ...state, compactionFailure: null, replacedFolds: replacedFoldsAfter(state, event) };
+      return {
+        ...state,
+        coldCache: null,
+        compactionFailure: null,
+        replacedFolds: replacedFoldsAfter(state, event),
+      };
     case "compaction.failed":
-      if (event.failure.kind === AGENT_BUSY) return state;
-      return { ...state, compactionFailure: { ...event.failure, at: event.at } };
+      // What was tried once for the cache's sake is not tried again: the lane waits for new tokens, or for the next time.
+      if (event.failure.kind === AGENT_BUSY) return { ...state, coldCache: null };
+      return { ...state, coldCache: null, compactionFailure: { ...event.failure, at: event.at } };
     default:
       return state;
   }
