@@ -182,6 +182,14 @@ describe("no other model is asked", () => {
     expect(asked()).toEqual(["cheap/a"]);
   });
 
+  it("after the budget is used up, of which what failed counts", async () => {
+    start({ budget: { sessionTokens: 2 } });
+    await turn();
+    await fail(OUT_OF_QUOTA);
+    expect(asked()).toEqual(["cheap/a"]);
+    expect(costs()).toMatchObject([{ model: "cheap/a", usage: { input: 1, output: 1 } }]);
+  });
+
   it("after the session is closed", async () => {
     start();
     await turn();
