@@ -44,7 +44,13 @@ export {
 export type { Answer, AnswerCounts } from "./machines/what-if/simulation.ts";
 export type { Price, RunModel, Workload } from "./machines/what-if/workload.ts";
 export type { Branch, BranchLog, Edit, Row } from "./reducers/branch.ts";
-export type { EmptyRange, EngineState, ReplacedFolds, WorkerRecord } from "./reducers/engine/engine-state.ts";
+export type {
+  ColdCache,
+  EmptyRange,
+  EngineState,
+  ReplacedFolds,
+  WorkerRecord,
+} from "./reducers/engine/engine-state.ts";
 export type { RunResult } from "./reducers/engine/events.ts";
 export {
   type EngineEvent,

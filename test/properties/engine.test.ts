@@ -6,7 +6,7 @@ import { createEngine, type Engine } from "../../src/machines/engine.ts";
 import type { RecordingLine } from "../../src/machines/recording/recording.ts";
 import { parseRecordingLine } from "../../src/machines/recording/recording-line.ts";
 import { replay } from "../../src/machines/recording/replay.ts";
-import { isWorthCompacting } from "../../src/reducers/engine/cold-cache.ts";
+import { coldFigures, isWorthCompacting } from "../../src/reducers/engine/cold-cache.ts";
 import {
   type Act,
   type ActedSession,
@@ -21,8 +21,9 @@ import { trySequences } from "../support/recordings/failing-recording.ts";
 
 const OPEN: Act = { do: "open", isSame: true };
 
-function coldPays({ state: { coldCache } }: Step): boolean {
-  return coldCache !== null && isWorthCompacting(coldCache);
+function coldPays({ state }: Step): boolean {
+  const cold = coldFigures(state);
+  return cold !== null && isWorthCompacting(cold);
 }
 
 /** An engine, the plain model beside it and the rules that hold for both; every step is compared and checked. */

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import type {
   ExtensionAPI,
   ExtensionContext,
@@ -24,12 +23,11 @@ import { recallFrom } from "../../reducers/ledger/recall.ts";
 import { messageOf } from "../../reducers/message-of.ts";
 import { type RecallOptions, renderRecall } from "../../reducers/recall/recall-text.ts";
 import { redactedLookup } from "../../reducers/redact.ts";
-import { loadSettings, settingsWarning } from "../settings/settings.ts";
+import { loadSettings, settingsFiles, settingsWarning } from "../settings/settings.ts";
 import { announcements, workersAreIdle } from "./announcements.ts";
 import { branchChange, describeBranch, entriesAmong } from "./branch-sync.ts";
 import { budgetNotices } from "./budget/budget-notices.ts";
 import { openDayBudget } from "./budget/day-budget.ts";
-import { settingsFiles } from "./entry-renderers.ts";
 import { foldRequest } from "./fold-request.ts";
 import { modelFor } from "./model-choice.ts";
 import { notices } from "./notices.ts";
@@ -90,15 +88,14 @@ export function openMemorySession(
   let takesTurnsToCompact = false;
   /** The end of the compaction that Pi was asked for last */
   let compaction = Promise.resolve();
-  const { settings, problems } = loadSettings({
+  const places = {
     agentDir: host.getAgentDir(),
     cwd: ctx.cwd,
     configDirName: host.CONFIG_DIR_NAME,
     projectTrusted: ctx.isProjectTrusted(),
     env: process.env,
-  });
-  const projectDir = ctx.isProjectTrusted() ? join(ctx.cwd, host.CONFIG_DIR_NAME) : undefined;
-  const piSettingsFiles = settingsFiles(host.getAgentDir(), projectDir);
+  };
+  const { settings, problems } = loadSettings(places);
   const entryOf: EntryLookup = (id) => manager.getEntry(id);
   /** Whatever of the session is read, by workers, recall, view or page, is found here. */
   const lookup = settings.redactSecrets ? redactedLookup(entryOf) : entryOf;
@@ -139,7 +136,7 @@ export function openMemorySession(
     dayBudget,
     workerModel: (setting) => modelFor(ctx, setting),
     promptCache: () =>
-      isOpen() && !takesTurnsToCompact ? promptCacheOf(ctx, keptByPi(piSettingsFiles)) : undefined,
+      isOpen() && !takesTurnsToCompact ? promptCacheOf(ctx, keptByPi(settingsFiles(places))) : undefined,
     isIdle: () => isOpen() && ctx.isIdle(),
     compact({ onError }) {
       const ended = Promise.withResolvers<void>();

@@ -1,7 +1,7 @@
 import { NOWHERE, tokensAfter } from "../../reducers/branch.ts";
 import type { Clocks } from "../../reducers/clocks.ts";
 import { overBudget } from "../../reducers/engine/budget.ts";
-import { isWorthCompacting } from "../../reducers/engine/cold-cache.ts";
+import { coldFigures, isWorthCompacting } from "../../reducers/engine/cold-cache.ts";
 import type { EngineState } from "../../reducers/engine/engine-state.ts";
 import type { LaneName } from "../../reducers/engine/lane-names.ts";
 import { whyPassive } from "../../reducers/engine/session-host.ts";
@@ -125,8 +125,8 @@ function compactionInput(state: EngineState, observer: string, at: number): Comp
   const { session, settings, contextWindow, agentIdle } = state;
   const clocks = clocksOfSession(session);
   const threshold = compactionThreshold(settings, contextWindow);
-  const coldPays =
-    settings.idleCompaction === "auto" && state.coldCache !== null && isWorthCompacting(state.coldCache);
+  const cold = settings.idleCompaction === "auto" ? coldFigures(state) : null;
+  const coldPays = cold !== null && isWorthCompacting(cold);
   return {
     at,
     passive: whyPassive(state, "compaction") !== undefined,

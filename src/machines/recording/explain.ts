@@ -1,5 +1,11 @@
 import { overBudget } from "../../reducers/engine/budget.ts";
-import { COLD_MARGIN, coldSaving, isWorthCompacting, priceOf } from "../../reducers/engine/cold-cache.ts";
+import {
+  COLD_MARGIN,
+  coldFigures,
+  coldSaving,
+  isWorthCompacting,
+  priceOf,
+} from "../../reducers/engine/cold-cache.ts";
 import type { EngineState } from "../../reducers/engine/engine-state.ts";
 import type { LaneName } from "../../reducers/engine/lane-names.ts";
 import { whyPassive } from "../../reducers/engine/session-host.ts";
@@ -185,7 +191,8 @@ function beside(words: string): string {
 
 /** What a cold prompt cache makes the next request cost, and what the lane makes of it; `""` where it is not known to be cold. */
 function whyCold({ state, inputs: { compaction: input } }: Why): string {
-  const { coldCache: cold, settings } = state;
+  const cold = coldFigures(state);
+  const { settings } = state;
   if (!cold) return "";
   const { contextTokens, foldedTokens, usdPerMillion } = cold;
   const saving = coldSaving(cold);

@@ -1,4 +1,9 @@
-import { type ColdCache, isWorthCompacting, priceOf } from "../../reducers/engine/cold-cache.ts";
+import {
+  type ColdFigures,
+  coldFigures,
+  isWorthCompacting,
+  priceOf,
+} from "../../reducers/engine/cold-cache.ts";
 import type { ReplayStep } from "../recording/replay-step.ts";
 
 /** What requests cost that found nothing of their context in the provider's prompt cache, and what compacting first would save. */
@@ -22,7 +27,7 @@ export function createColdStarts(): {
 } {
   let sum: ColdStarts = { count: 0, unpriced: 0, usd: 0, savedUsd: 0, compactions: 0 };
   /** The cache that has run out, while nobody has gone on */
-  let cold: ColdCache | undefined;
+  let cold: ColdFigures | undefined;
   /** Tokens by which the context would be smaller now, had it been compacted when that was worth it */
   let saved = 0;
   /** The recorded session itself compacted at this pause. */
@@ -34,13 +39,13 @@ export function createColdStarts(): {
     isCompacted = false;
   }
 
-  function start({ contextTokens, foldedTokens, usdPerMillion }: ColdCache): void {
+  function start({ contextTokens, foldedTokens, usdPerMillion }: ColdFigures): void {
     if (usdPerMillion === undefined) {
       sum = { ...sum, count: sum.count + 1, unpriced: sum.unpriced + 1 };
       return;
     }
     // A context that had been compacted before has less left to be cut.
-    const left = { at: "", contextTokens: contextTokens - saved, foldedTokens, usdPerMillion };
+    const left = { contextTokens: contextTokens - saved, foldedTokens, usdPerMillion };
     const isWorthIt = isWorthCompacting(left);
     if (isWorthIt) saved = contextTokens - foldedTokens;
     sum = {
@@ -56,7 +61,7 @@ export function createColdStarts(): {
     take({ event, state }) {
       switch (event.type) {
         case "cache.expired":
-          cold = state.coldCache ?? undefined;
+          cold = coldFigures(state) ?? undefined;
           break;
         case "agent.started":
           if (cold) start(cold);

@@ -4,12 +4,10 @@ import { foldRoom } from "../ledger/fold-room.ts";
 import { proposedCut } from "../ledger/proposed-cut.ts";
 import { hasMemory, type SessionState } from "../session.ts";
 import type { Settings } from "../settings.ts";
-import type { EngineEventOf } from "./events.ts";
+import type { EngineState } from "./engine-state.ts";
 
 /** What going on costs when the provider's prompt cache holds nothing of the context any more. */
-export interface ColdCache {
-  /** When it was found to be cold; ISO 8601 */
-  readonly at: string;
+export interface ColdFigures {
   /** Tokens that the next request has to have read anew */
   readonly contextTokens: number;
   /** The same after a compaction made now; as many where there is nothing to fold or to cut */
@@ -24,17 +22,16 @@ export interface ColdCache {
  */
 export const COLD_MARGIN = { share: 0.25, usd: 0.05 };
 
-/** What a cold context costs and what it would after a compaction, from what Pi says of the cache and what memory holds. */
-export function coldCacheOf(
-  session: SessionState,
-  settings: Settings,
-  contextWindow: number | undefined,
-  { at, contextTokens, keepTokens, usdPerMillion }: EngineEventOf<"cache.expired">,
-): ColdCache {
+/** What a cold context costs and would after a compaction, from what Pi says of it and what memory holds; null while it is not cold. */
+export function coldFigures({ session, settings, contextWindow, coldCache }: Remembered): ColdFigures | null {
+  if (!coldCache) return null;
+  const { contextTokens, keepTokens, usdPerMillion } = coldCache;
   const saved = savedTokens(session, settings, contextWindow, keepTokens);
   const foldedTokens = Math.min(contextTokens, Math.max(0, contextTokens - saved));
-  return { at, contextTokens, foldedTokens, usdPerMillion };
+  return { contextTokens, foldedTokens, usdPerMillion };
 }
+
+type Remembered = Pick<EngineState, "session" | "settings" | "contextWindow" | "coldCache">;
 
 /**
  * Tokens by which a compaction would make the context smaller. The summary that it replaces is not taken off: how large that is
@@ -58,12 +55,12 @@ function savedTokens(
 }
 
 /** USD that a compaction saves of the next request; undefined without a price. */
-export function coldSaving({ contextTokens, foldedTokens, usdPerMillion }: ColdCache): number | undefined {
+export function coldSaving({ contextTokens, foldedTokens, usdPerMillion }: ColdFigures): number | undefined {
   return usdPerMillion === undefined ? undefined : priceOf(contextTokens - foldedTokens, usdPerMillion);
 }
 
 /** Whether going on cold costs more than after a compaction by the margin. Without a price nobody can say so. */
-export function isWorthCompacting(cold: ColdCache): boolean {
+export function isWorthCompacting(cold: ColdFigures): boolean {
   const saving = coldSaving(cold) ?? 0;
   const saved = cold.contextTokens - cold.foldedTokens;
   return saving >= COLD_MARGIN.usd && saved >= cold.contextTokens * COLD_MARGIN.share;

@@ -2,7 +2,6 @@ import { positionOf, tokensBetween } from "../branch.ts";
 import { emptySession, extendSession, type SessionState, sessionOf } from "../session.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../settings.ts";
 import type { DaySpent } from "./budget.ts";
-import { type ColdCache, coldCacheOf } from "./cold-cache.ts";
 import { AGENT_BUSY, type EngineEvent, type EngineEventOf, type Failure, type Usage } from "./events.ts";
 import type { Worker } from "./lane-names.ts";
 import { PLAIN_HOST, type SessionHost } from "./session-host.ts";
@@ -40,6 +39,18 @@ export interface EngineState {
   readonly replacedFolds: ReplacedFolds | null;
   /** What the observer last judged to hold nothing worth recording. */
   readonly emptyRange: EmptyRange | null;
+}
+
+/** What Pi says of a context of which the provider's prompt cache holds nothing any more. */
+export interface ColdCache {
+  /** When that was found; ISO 8601 */
+  readonly at: string;
+  /** Tokens that the next request has to have read anew */
+  readonly contextTokens: number;
+  /** Tokens that Pi keeps verbatim when it compacts */
+  readonly keepTokens: number;
+  /** USD per million of them; undefined where Pi knows no price */
+  readonly usdPerMillion: number | undefined;
 }
 
 export interface ReplacedFolds {
@@ -106,7 +117,12 @@ function evolved(state: EngineState, event: EngineEvent): EngineState {
     case "cache.expired":
       return {
         ...state,
-        coldCache: coldCacheOf(state.session, state.settings, state.contextWindow, event),
+        coldCache: {
+          at: event.at,
+          contextTokens: event.contextTokens,
+          keepTokens: event.keepTokens,
+          usdPerMillion: event.usdPerMillion,
+        },
       };
     case "agent.started":
       return { ...state, agentIdle: false, coldCache: null };

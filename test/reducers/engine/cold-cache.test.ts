@@ -2,23 +2,24 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   COLD_MARGIN,
-  type ColdCache,
-  coldCacheOf,
+  type ColdFigures,
+  coldFigures,
   coldSaving,
   isWorthCompacting,
 } from "../../../src/reducers/engine/cold-cache.ts";
-import { type EngineEventOf, EVENT_VERSION } from "../../../src/reducers/engine/events.ts";
-import { sessionOf } from "../../../src/reducers/session.ts";
+import type { ColdCache } from "../../../src/reducers/engine/engine-state.ts";
+import { type SessionState, sessionOf } from "../../../src/reducers/session.ts";
 import { DEFAULT_SETTINGS } from "../../../src/reducers/settings.ts";
 import { fact, MEMORY } from "../../support/sessions/builders.ts";
 
 const AT = "2026-01-15T09:00:00.000Z";
 
-function expired(facts: Partial<EngineEventOf<"cache.expired">> = {}): EngineEventOf<"cache.expired"> {
-  return {
-    ...{ v: EVENT_VERSION, seq: 1, at: AT, type: "cache.expired", reason: "lifetime" },
-    ...{ contextTokens: 60_000, keepTokens: 20_000, usdPerMillion: 5, ...facts },
-  };
+/** What becomes of a cache that has run out like this. */
+function figuresOf(session: SessionState, facts: Partial<ColdCache> = {}): ColdFigures {
+  const coldCache = { at: AT, contextTokens: 60_000, keepTokens: 20_000, usdPerMillion: 5, ...facts };
+  const made = coldFigures({ session, settings: DEFAULT_SETTINGS, contextWindow: 200_000, coldCache });
+  if (!made) throw new Error("it is cold");
+  return made;
 }
 
 /** A session that remembers something and has so many messages of 10,000 tokens. */
@@ -29,14 +30,14 @@ function sessionWith(messages: number, memory = MEMORY) {
   return sessionOf([...memory, ...said, ...observed]);
 }
 
-const cold = (facts: Partial<ColdCache>): ColdCache => ({
-  ...{ at: AT, contextTokens: 100_000, foldedTokens: 40_000, usdPerMillion: 5, ...facts },
+const cold = (facts: Partial<ColdFigures>): ColdFigures => ({
+  ...{ contextTokens: 100_000, foldedTokens: 40_000, usdPerMillion: 5, ...facts },
 });
 
 describe("a cold cache", () => {
   it("is weighed by what a compaction would cut, less the summary", () => {
-    const made = coldCacheOf(sessionWith(5), DEFAULT_SETTINGS, 200_000, expired());
-    expect(made).toMatchObject({ at: AT, contextTokens: 60_000, usdPerMillion: 5 });
+    const made = figuresOf(sessionWith(5));
+    expect(made).toMatchObject({ contextTokens: 60_000, usdPerMillion: 5 });
     // 20,000 stay of 50,000, and the summary comes in the place of the rest.
     expect(made.foldedTokens).toBeGreaterThan(30_000);
     expect(made.foldedTokens).toBeLessThan(31_000);
@@ -48,12 +49,12 @@ describe("a cold cache", () => {
     ["all of it is kept", sessionWith(2)],
     ["the session is empty", sessionOf([])],
   ])("saves nothing where %s", (_what, session) => {
-    const made = coldCacheOf(session, DEFAULT_SETTINGS, 200_000, expired());
+    const made = figuresOf(session);
     expect(made.foldedTokens).toBe(60_000);
     expect(isWorthCompacting(made)).toBe(false);
   });
 
-  it.each<[string, Partial<ColdCache>, boolean]>([
+  it.each<[string, Partial<ColdFigures>, boolean]>([
     ["both margins met", {}, true],
     ["exactly five cents and a quarter", { foldedTokens: 75_000, usdPerMillion: 2 }, true],
     ["less than five cents", { usdPerMillion: 0.5 }, false],
@@ -73,12 +74,7 @@ describe("a cold cache", () => {
     });
     fc.assert(
       fc.property(facts, ({ messages, contextTokens, keepTokens, usdPerMillion }) => {
-        const price = usdPerMillion === undefined ? { usdPerMillion } : { usdPerMillion };
-        const event = {
-          ...expired({ contextTokens, keepTokens }),
-          ...price,
-        } as EngineEventOf<"cache.expired">;
-        const made = coldCacheOf(sessionWith(messages), DEFAULT_SETTINGS, 200_000, event);
+        const made = figuresOf(sessionWith(messages), { contextTokens, keepTokens, usdPerMillion });
         expect(made.foldedTokens).toBeLessThanOrEqual(contextTokens);
         expect(made.foldedTokens).toBeGreaterThanOrEqual(0);
         if (!isWorthCompacting(made)) return;
