@@ -44,6 +44,7 @@ export {
 export type { Answer, AnswerCounts } from "./machines/what-if/simulation.ts";
 export type { Price, RunModel, Workload } from "./machines/what-if/workload.ts";
 export type { Branch, BranchLog, Edit, Row } from "./reducers/branch.ts";
+export type { DaySpent } from "./reducers/engine/budget.ts";
 export type {
   ColdCache,
   EmptyRange,
