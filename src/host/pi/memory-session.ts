@@ -9,6 +9,7 @@ import { compactionRequests } from "../../effects/compaction.ts";
 import { watching } from "../../effects/effect.ts";
 import type { LiveSession } from "../../effects/live-session.ts";
 import { runLoop } from "../../effects/loop.ts";
+import { promptCacheWatch } from "../../effects/prompt-cache.ts";
 import { whenGone } from "../../effects/session-life.ts";
 import { workerRuns } from "../../effects/workers/runs.ts";
 import { createEngine } from "../../machines/engine.ts";
@@ -22,7 +23,7 @@ import { isFound, recallFrom } from "../../reducers/ledger/recall.ts";
 import { messageOf } from "../../reducers/message-of.ts";
 import { type RecallOptions, renderRecall } from "../../reducers/recall/recall-text.ts";
 import { redactedLookup } from "../../reducers/redact.ts";
-import { loadSettings, settingsWarning } from "../settings/settings.ts";
+import { loadSettings, settingsFiles, settingsWarning } from "../settings/settings.ts";
 import { announcements, workersAreIdle } from "./announcements.ts";
 import { branchChange, describeBranch, entriesAmong } from "./branch-sync.ts";
 import { budgetNotices } from "./budget/budget-notices.ts";
@@ -32,6 +33,7 @@ import { createHandCommands } from "./hand/hand-commands.ts";
 import { withoutForgotten } from "./hand/sent-messages.ts";
 import { modelFor } from "./model-choice.ts";
 import { notices } from "./notices.ts";
+import { keptByPi, promptCacheOf } from "./prompt-cache.ts";
 import { keepKeyframe, takeKeyframe } from "./recording/kept-keyframes.ts";
 import { createSessionRecorder, recordingStart } from "./recording/session-recorder.ts";
 import { createStepHistory } from "./recording/step-history.ts";
@@ -81,15 +83,21 @@ export function openMemorySession(
   let hasToldOfOthers = false;
   /** Whether the agent's latest run was broken off, as a signal to end Pi does. */
   let wasAborted = false;
+  /**
+   * Another extension takes its time over compactions. Pi refuses prompts while it compacts: without that extension no prompt can
+   * come in between, so with it none is started at a moment when the user may be typing.
+   */
+  let takesTurnsToCompact = false;
   /** The end of the compaction that Pi was asked for last */
   let compaction = Promise.resolve();
-  const { settings, problems } = loadSettings({
+  const places = {
     agentDir: host.getAgentDir(),
     cwd: ctx.cwd,
     configDirName: host.CONFIG_DIR_NAME,
     projectTrusted: ctx.isProjectTrusted(),
     env: process.env,
-  });
+  };
+  const { settings, problems } = loadSettings(places);
   const entryOf: EntryLookup = (id) => manager.getEntry(id);
   /** Whatever of the session is read, by workers, recall, view or page, is found here. */
   const lookup = settings.redactSecrets ? redactedLookup(entryOf) : entryOf;
@@ -128,12 +136,21 @@ export function openMemorySession(
       sync();
     },
     dayBudget,
-    workerModel: () => modelFor(ctx, settings.model),
+    workerModel: (setting) => modelFor(ctx, setting),
+    promptCache: () =>
+      isOpen() && !takesTurnsToCompact ? promptCacheOf(ctx, keptByPi(settingsFiles(places))) : undefined,
     isIdle: () => isOpen() && ctx.isIdle(),
     compact({ onError }) {
       const ended = Promise.withResolvers<void>();
+      let isSameTurn = true;
+      setImmediate(() => {
+        isSameTurn = false;
+      });
       ctx.compact({
-        onComplete: () => ended.resolve(),
+        onComplete() {
+          takesTurnsToCompact ||= !isSameTurn;
+          ended.resolve();
+        },
         onError(error) {
           ended.resolve();
           onError(error);
@@ -183,6 +200,7 @@ export function openMemorySession(
       workerRuns,
       announcements(pi),
       compactionRequests,
+      promptCacheWatch,
       whenGone(() => void close("disposed")),
       watching(history.add),
       footer(ctx),
@@ -258,6 +276,7 @@ export function openMemorySession(
       return compaction;
     },
     modelSelected: () => hear({ type: "model.selected", ...contextWindowOf(ctx) }),
+    cacheWarmed: () => hear({ type: "cache.warmed" }),
     branchMoved: sync,
 
     /** Answers Pi's compaction from the ledger; nothing when memory is empty, so that Pi does it. */

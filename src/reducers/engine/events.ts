@@ -55,8 +55,13 @@ export const RunResultSchema = z.object({
   requests: z.int(),
   /** Source tokens that the run read */
   sourceTokens: z.number(),
+  /** Of all models that were asked */
   usage: UsageSchema,
   failure: FailureSchema.optional(),
+  /** `provider/id` of the model asked last: it answered, or the failure is its own. Older recordings do not say. */
+  model: z.string().optional(),
+  /** Models asked before it in this run, oldest first, and why another was asked after each. Likewise. */
+  passedOver: z.array(z.object({ model: z.string(), failure: FailureSchema })).optional(),
 });
 export type RunResult = z.infer<typeof RunResultSchema>;
 
@@ -86,6 +91,19 @@ export const EngineEventSchema = z.discriminatedUnion("type", [
   /** The leaf moved to another branch (root first). */
   event("branch.replaced", { branch: z.array(EntryFactSchema) }),
   event("model.selected", { contextWindow: z.number().optional() }),
+  /** The prompt cache of the session's context was refreshed while the agent is idle. */
+  event("cache.warmed", {}),
+  /** Nothing of the session's context is in the provider's prompt cache any more, while the agent is idle. */
+  event("cache.expired", {
+    /** Its lifetime is over, or the session goes on with a model that has not read it. */
+    reason: z.enum(["lifetime", "model"]),
+    /** Tokens of the context, as Pi counts them */
+    contextTokens: z.number(),
+    /** Tokens that Pi keeps verbatim when it compacts */
+    keepTokens: z.number(),
+    /** USD per million tokens read anew; unset where Pi knows no price */
+    usdPerMillion: z.number().optional(),
+  }),
   event("agent.started", {}),
   event("turn.ended", {}),
   event("agent.settled", { aborted: z.boolean() }),
