@@ -77,8 +77,10 @@ function jobOf(command: StartRun, session: LiveSession, windows: LearntWindows):
     return of({ ...NOTHING_DONE, outcome: "failed", failure: { kind: "no-model", message: choice.problem } });
   }
   const access = whileOpen(session, windows.within(choice.access));
+  const { provider, id } = access.model;
   return JOBS[command.worker](session, command, access).pipe(
     tap(({ asked = 0, failure }) => windows.went(access, asked, failure)),
+    map((result) => (result.requests > 0 ? { ...result, model: { provider, id } } : result)),
   );
 }
 

@@ -40,6 +40,19 @@ export const AGENT_BUSY = "busy";
 /** How a run ended. `empty` is a deliberate "nothing to record"; `stale` means its session or branch is gone. */
 export const OUTCOMES = ["recorded", "empty", "failed", "stale", "aborted"] as const;
 
+/** One request of a run, retries counted apart. */
+export const RequestTimesSchema = z.object({
+  /** Milliseconds since the epoch */
+  startedAt: z.number(),
+  /** Unset: it was still under way when the run ended. */
+  durationMs: z.number().optional(),
+  /** Unset: there was no reply. */
+  usage: UsageSchema.optional(),
+  /** The kind of its failure */
+  failure: z.string().optional(),
+});
+export type RequestTimes = z.infer<typeof RequestTimesSchema>;
+
 /** What a worker's run came to. */
 export const RunResultSchema = z.object({
   outcome: z.enum(OUTCOMES),
@@ -53,6 +66,10 @@ export const RunResultSchema = z.object({
   /** Source tokens that the run read */
   sourceTokens: z.number(),
   usage: UsageSchema,
+  /** The model that was asked; older recordings do not say. */
+  model: z.object({ provider: z.string(), id: z.string() }).optional(),
+  /** Each request in order; likewise. */
+  requestTimes: z.array(RequestTimesSchema).optional(),
   failure: FailureSchema.optional(),
 });
 export type RunResult = z.infer<typeof RunResultSchema>;
