@@ -10,6 +10,9 @@ import { watching } from "../../effects/effect.ts";
 import type { LiveSession } from "../../effects/live-session.ts";
 import { runLoop } from "../../effects/loop.ts";
 import { whenGone } from "../../effects/session-life.ts";
+import { connect, isTelemetryWanted } from "../../effects/telemetry/connection.ts";
+import { capturesContent, recallSpan } from "../../effects/telemetry/content.ts";
+import { createTelemetry } from "../../effects/telemetry/telemetry.ts";
 import { workerRuns } from "../../effects/workers/runs.ts";
 import { createEngine } from "../../machines/engine.ts";
 import type { Unstamped } from "../../reducers/engine/events.ts";
@@ -142,6 +145,16 @@ export function openMemorySession(
         onFailure: (message) => session.notify(message, "warning"),
       })
     : undefined;
+  const withContent = capturesContent(process.env);
+  const onTelemetryProblem = (message: string) => session.notify(message, "warning");
+  const telemetry = isTelemetryWanted(process.env)
+    ? createTelemetry({
+        withContent,
+        connect: () =>
+          connect({ env: process.env, version: packageJson.version, onProblem: onTelemetryProblem }),
+        onProblem: onTelemetryProblem,
+      })
+    : undefined;
   // A terminal has a line for each ledger entry (entry-renderers.ts); a notice would say it twice.
   const showsEntries = ctx.mode === "tui" && pi.registerEntryRenderer !== undefined;
   const demands = createRunDemands({
@@ -160,6 +173,7 @@ export function openMemorySession(
     closed$,
     effects: [
       ...(recorder ? [watching(recorder.take)] : []),
+      ...(telemetry ? [telemetry.effect] : []),
       workerRuns,
       announcements(pi),
       compactionRequests,
@@ -222,7 +236,9 @@ export function openMemorySession(
     } finally {
       closed$.next();
     }
-    await Promise.allSettled([ui.close(), recorder?.close()]);
+    // Any other reason is that another session follows.
+    const isLast = why === "quit" || why === "disposed";
+    await Promise.allSettled([ui.close(), recorder?.close(), telemetry?.close({ isLast })]);
     engine.stop();
   }
 
@@ -272,11 +288,16 @@ export function openMemorySession(
       }),
 
     recall({ id, ...options }: { id: string } & RecallOptions) {
+      const startedAt = session.now();
       sync();
       const recalled = recallFrom(engine.state.session, lookup, givenMemoryId(id));
       const rendered = renderRecall(recalled, options);
+      const isFound = recalled.observation !== undefined || recalled.reflection !== undefined;
+      const text = isFound ? rendered.text : undefined;
+      const facts = { sessionId, id: recalled.id, query: options.query, text };
+      telemetry?.span(recallSpan({ ...facts, startedAt, endedAt: session.now() }, withContent));
       // Pi before 1.0 knows of a tool's failure only when it throws.
-      if (!recalled.observation && !recalled.reflection) throw new Error(rendered.text);
+      if (!isFound) throw new Error(rendered.text);
       return {
         content: [{ type: "text" as const, text: rendered.text }],
         details: { id: recalled.id, page: rendered.page, pages: rendered.pages },

@@ -60,7 +60,14 @@ export function spentBy(
   { timeoutMs }: WorkerLimits,
 ): Observable<SpentRun> {
   return defer(() => {
-    const spend: Spend = { turns: 0, requests: 0, usage: noUsage(), requestTimes: [], asked: 0, capped: false };
+    const spend: Spend = {
+      turns: 0,
+      requests: 0,
+      usage: noUsage(),
+      requestTimes: [],
+      asked: 0,
+      capped: false,
+    };
     return run(spend).pipe(
       timeout({
         first: Math.min(timeoutMs, LONGEST_TIMER_MS),
