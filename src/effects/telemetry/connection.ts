@@ -1,27 +1,6 @@
-import { fileURLToPath } from "node:url";
 import type { Context } from "@opentelemetry/api";
-import { messageOf } from "../../reducers/message-of.ts";
+import { type Environment, loadApi, loadSdk, serviceName, type WantedSignals, wantedSignals } from "./sdk.ts";
 import { createSink, type OpenTelemetryApi, type TelemetrySink } from "./sink.ts";
-
-type Environment = Readonly<Record<string, string | undefined>>;
-
-/** What the environment has exported, by OpenTelemetry's standard variables. */
-export interface WantedSignals {
-  traces: boolean;
-  metrics: boolean;
-}
-
-/** Undefined when nothing is. A variable that is empty counts as unset. */
-export function wantedSignals(env: Environment): WantedSignals | undefined {
-  if (env.OTEL_SDK_DISABLED?.trim().toLowerCase() === "true") return undefined;
-  const isWanted = (signal: string): boolean => {
-    const exporter = env[`OTEL_${signal}_EXPORTER`]?.trim();
-    if (exporter) return exporter.toLowerCase() !== "none";
-    return Boolean(env.OTEL_EXPORTER_OTLP_ENDPOINT || env[`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`]);
-  };
-  const wanted = { traces: isWanted("TRACES"), metrics: isWanted("METRICS") };
-  return wanted.traces || wanted.metrics ? wanted : undefined;
-}
 
 /** Where the API keeps what was registered, so that its copies in one process share it. */
 const REGISTERED = Symbol.for("opentelemetry.js.api.1");
@@ -113,7 +92,7 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
 async function open({ env, version, onProblem }: ConnectOptions): Promise<Shared> {
   const { trace, metrics } = registered();
   const isHosted = trace !== undefined || metrics !== undefined;
-  const api = await load(() => import("@opentelemetry/api"), "@opentelemetry/api");
+  const api = await loadApi();
   const shutdown = isHosted ? undefined : await startSdk(api, wantedSignals(env), onProblem, env);
   const sink = createSink(api, {
     tracers: api.trace.getTracerProvider(),
@@ -129,15 +108,14 @@ async function startSdk(
   onProblem: (message: string) => void,
   env: Environment,
 ): Promise<() => Promise<void>> {
-  const { NodeSDK } = await load(() => import("@opentelemetry/sdk-node"), "@opentelemetry/sdk-node");
+  const { NodeSDK } = await loadSdk();
   // With a level of its own the SDK logs to the console, as the user has asked it to.
   if (!env.OTEL_LOG_LEVEL) tellFirst(api, onProblem);
   const sdk = new NodeSDK({
     logRecordProcessors: [],
     ...(!wanted?.metrics && { metricReaders: [] }),
     ...(!wanted?.traces && { spanProcessors: [] }),
-    ...(!env.OTEL_SERVICE_NAME &&
-      !/\bservice\.name=/.test(env.OTEL_RESOURCE_ATTRIBUTES ?? "") && { serviceName: "pi" }),
+    ...serviceName(env),
   });
   sdk.start();
   let ending: Promise<void> | undefined;
@@ -182,25 +160,6 @@ function plainWords(message: unknown): string {
   } catch {
     return text;
   }
-}
-
-async function load<T>(importIt: () => Promise<T>, name: string): Promise<T> {
-  try {
-    return await importIt();
-  } catch (error) {
-    const isMissing =
-      error instanceof Error && "code" in error && String(error.code).includes("MODULE_NOT_FOUND");
-    if (!isMissing) throw new Error(`OpenTelemetry could not be loaded: ${messageOf(error)}`);
-    throw new Error(
-      `OpenTelemetry is asked for, and ${name} is not installed${placeToInstall()}. Run: npm install @opentelemetry/api @opentelemetry/sdk-node`,
-    );
-  }
-}
-
-function placeToInstall(): string {
-  const here = fileURLToPath(import.meta.url);
-  const at = here.search(/[\\/]node_modules[\\/](?!.*[\\/]node_modules[\\/])/);
-  return at < 0 ? "" : ` in ${here.slice(0, at)}`;
 }
 
 const PATIENCE_MS = 3000;

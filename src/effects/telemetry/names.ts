@@ -43,7 +43,9 @@ export const ATTR = {
   /** What asked for it */
   reason: "memory_lanes.compaction.reason",
   freed: "memory_lanes.compaction.tokens_freed",
-  /** The worker's result was modelled: the session file does not hold it */
+  /** What was sent afterwards: from a `recording`, or from a `session` file, which tells of runs by their results alone */
+  source: "memory_lanes.source",
+  /** Likewise: a model of the workers made the result up, for want of one in the session file. */
   modelled: "memory_lanes.modelled",
 } as const;
 

@@ -52,27 +52,27 @@ interface StartedCompaction {
 
 /**
  * From steps to spans and measurements: the same for a session that runs and for its recording. It knows no text and no time but
- * the events', and of the past only when the compaction under way began. `modelled` says that no recording holds the event.
+ * the events', and of the past only when the compaction under way began. `more` goes on everything.
  */
-export function createProjection(): (step: Step, options?: { modelled?: boolean }) => TelemetryRecords {
+export function createProjection(): (step: Step, more?: Attributes) => TelemetryRecords {
   let started: StartedCompaction | undefined;
-  return (step, { modelled = false } = {}) => {
+  return (step, more = {}) => {
     const { event, state } = step;
-    const about = { [ATTR.conversation]: state.sessionId, ...(modelled && { [ATTR.modelled]: true }) };
+    const about = { [ATTR.conversation]: state.sessionId, ...more };
     const key = `${state.sessionId} ${event.at} ${event.seq}`;
     switch (event.type) {
       case "session.opened":
         started = undefined;
         return NOTHING;
       case "run.finished":
-        return ofRun(event, key, about);
+        return ofRun(event, key, about, more);
       case "compaction.started":
         started = { at: Date.parse(event.at), reason: event.reason, clock: compactClock(state) };
         return NOTHING;
       case "compaction.finished":
       case "compaction.failed": {
         if (event.type === "compaction.failed" && event.failure.kind === AGENT_BUSY) return NOTHING;
-        const records = ofCompaction(event, state, started, key, about);
+        const records = ofCompaction(event, state, started, key, about, more);
         started = undefined;
         return records;
       }
@@ -97,14 +97,19 @@ export function backlogOf(state: EngineState): Measurement[] {
 
 const NOTHING: TelemetryRecords = { spans: [], measurements: [] };
 
-function ofRun(event: EngineEventOf<"run.finished">, key: string, about: Attributes): TelemetryRecords {
+function ofRun(
+  event: EngineEventOf<"run.finished">,
+  key: string,
+  about: Attributes,
+  more: Attributes,
+): TelemetryRecords {
   const { worker, outcome, runId, usage, model, failure } = event;
   const endedAt = Date.parse(event.at);
   const error = failure && { [ATTR.errorType]: failure.kind };
   const asked = {
     ...(model && { [ATTR.provider]: providerName(model.provider), [ATTR.model]: model.id }),
   };
-  const agent = { [ATTR.agent]: worker };
+  const agent = { [ATTR.agent]: worker, ...more };
   const requests = event.requestTimes ?? [];
   const run: SpanRecord = {
     key,
@@ -229,12 +234,14 @@ function ofCompaction(
   started: StartedCompaction | undefined,
   key: string,
   about: Attributes,
+  more: Attributes,
 ): TelemetryRecords {
   const endedAt = Date.parse(event.at);
   const error = event.type === "compaction.failed" ? event.failure.kind : undefined;
   const freed = started && error === undefined ? Math.max(0, started.clock - compactClock(state)) : undefined;
   const summaryBy = event.type === "compaction.finished" ? { [ATTR.summaryBy]: summaryByOf(event) } : {};
   const failed = error !== undefined && { [ATTR.errorType]: error };
+  const counted = { ...more, ...summaryBy };
   const span: SpanRecord = {
     key,
     cause: COMPACTION,
@@ -257,12 +264,10 @@ function ofCompaction(
     spans: [span],
     measurements:
       error !== undefined
-        ? [{ metric: "failures", value: 1, attributes: { [ATTR.lane]: "compaction", ...failed } }]
+        ? [{ metric: "failures", value: 1, attributes: { ...more, [ATTR.lane]: "compaction", ...failed } }]
         : [
-            { metric: "compactions", value: 1, attributes: summaryBy },
-            ...(freed === undefined
-              ? []
-              : [{ metric: "freed" as const, value: freed, attributes: summaryBy }]),
+            { metric: "compactions", value: 1, attributes: counted },
+            ...(freed === undefined ? [] : [{ metric: "freed" as const, value: freed, attributes: counted }]),
           ],
   };
 }

@@ -4,6 +4,7 @@ import { asOneLine } from "../../reducers/ledger/memory-id.ts";
 import { doctorCommand } from "./doctor-command.ts";
 import { inspectCommand } from "./inspect-command.ts";
 import { createIo, EXIT, type Io, UsageError } from "./io.ts";
+import { otelCommand } from "./otel-command.ts";
 import { recallCommand } from "./recall-command.ts";
 import { replayCommand } from "./replay/replay-command.ts";
 import { scrubCommand } from "./scrub-command.ts";
@@ -20,6 +21,7 @@ const SUBCOMMANDS: readonly ((io: Io, exit: (code: number) => void) => Command)[
   viewCommand,
   recallCommand,
   scrubCommand,
+  otelCommand,
   doctorCommand,
 ];
 

@@ -146,7 +146,12 @@ export function openMemorySession(
       })
     : undefined;
   const withContent = capturesContent(process.env);
-  const onTelemetryProblem = (message: string) => session.notify(message, "warning");
+  const { hasUI } = ctx;
+  const onTelemetryProblem = (message: string) => {
+    // Where there is no user interface, a session that sends nothing would never be noticed; it may be over by now.
+    if (hasUI) session.notify(message, "warning");
+    else process.stderr.write(`${harmlessText(message)}\n`);
+  };
   const telemetry = isTelemetryWanted(process.env)
     ? createTelemetry({
         withContent,
