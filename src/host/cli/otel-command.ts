@@ -80,6 +80,6 @@ async function sent(io: Io, backfill: Backfill, argument: string | undefined) {
       compactions: report.compactions,
     };
   } catch (error) {
-    throw new UsageError(`${source.file}: the collector did not take it: ${messageOf(error)}`);
+    throw new UsageError(`${source.file}: the collector did not take it: ${messageOf(error).replace(/^Error: /, "")}`);
   }
 }
