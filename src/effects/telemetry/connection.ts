@@ -1,4 +1,5 @@
 import type { Context } from "@opentelemetry/api";
+import { messageOf } from "../../reducers/message-of.ts";
 import { type Environment, loadApi, loadSdk, serviceName, type WantedSignals, wantedSignals } from "./sdk.ts";
 import { createSink, type OpenTelemetryApi, type TelemetrySink } from "./sink.ts";
 
@@ -45,7 +46,7 @@ interface ConnectOptions {
   env: Environment;
   /** Version of this package */
   version: string;
-  /** Hears once of what cannot be had, or of the first thing that could not be sent. */
+  /** Hears, once in a process, of what cannot be had, or of the first thing that could not be sent. */
   onProblem: (message: string) => void;
 }
 
@@ -59,11 +60,13 @@ interface Shared {
 let shared: Promise<Shared> | undefined;
 let users = 0;
 
+let hasTold = false;
+
 /**
  * The process's connection to OpenTelemetry, made when first asked for: the provider that the host program has registered, or else
- * one of the standard SDK, which reads the environment. Rejects with words for the user when its packages are missing.
+ * one of the standard SDK, which reads the environment. Undefined when it cannot be had, of which the first to ask is told.
  */
-export async function connect(options: ConnectOptions): Promise<Connection> {
+export async function connect(options: ConnectOptions): Promise<Connection | undefined> {
   shared ??= open(options);
   const mine = shared;
   users++;
@@ -84,8 +87,9 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
     };
   } catch (error) {
     users--;
-    if (shared === mine) shared = undefined;
-    throw error;
+    if (!hasTold) options.onProblem(messageOf(error));
+    hasTold = true;
+    return undefined;
   }
 }
 

@@ -48,13 +48,15 @@ async function load<T>(importIt: () => Promise<T>, name: string): Promise<T> {
       error instanceof Error && "code" in error && String(error.code).includes("MODULE_NOT_FOUND");
     if (!isMissing) throw new Error(`OpenTelemetry could not be loaded: ${messageOf(error)}`);
     throw new Error(
-      `OpenTelemetry is asked for, and ${name} is not installed${placeToInstall()}. Run: npm install @opentelemetry/api @opentelemetry/sdk-node`,
+      `OpenTelemetry is asked for, and ${name} is not installed ${placeToInstall()}. Run: npm install @opentelemetry/api @opentelemetry/sdk-node`,
     );
   }
 }
 
+/** Packages are found from where ours is. */
 function placeToInstall(): string {
-  const here = fileURLToPath(import.meta.url);
-  const at = here.search(/[\\/]node_modules[\\/](?!.*[\\/]node_modules[\\/])/);
-  return at < 0 ? "" : ` in ${here.slice(0, at)}`;
+  const [folder, ...below] = fileURLToPath(import.meta.url).split(
+    /[\\/]node_modules[\\/](?!.*[\\/]node_modules[\\/])/,
+  );
+  return below.length === 0 ? "beside Memory Lanes" : `in ${folder}`;
 }

@@ -3,7 +3,6 @@ import type { Step } from "../../machines/engine.ts";
 import type { EngineState } from "../../reducers/engine/engine-state.ts";
 import type { EntryLookup } from "../../reducers/entries/entry.ts";
 import type { EntryFact } from "../../reducers/entries/entry-fact.ts";
-import { messageOf } from "../../reducers/message-of.ts";
 import { type Effect, quietly, watching } from "../effect.ts";
 import { activeContext, type Connection } from "./connection.ts";
 import { recordsAttribute, recordsIn } from "./content.ts";
@@ -24,19 +23,18 @@ export interface Telemetry {
 interface TelemetryOptions {
   /** Spans may hold the text of records. */
   withContent: boolean;
-  connect: () => Promise<Connection>;
-  /** Called once at most, with words for the user */
-  onProblem: (message: string) => void;
+  /** Gives undefined when there is nowhere to send anything. */
+  connect: () => Promise<Connection | undefined>;
 }
 
 /** Spans that wait for the SDK to be loaded; when it takes too long, memory must not pay for it. */
 const MOST_WAITING = 2000;
 
 /**
- * Tells OpenTelemetry of a session. Where its provider is still being loaded, what happens meanwhile waits; where it cannot be had,
- * that is told once and nothing more is done.
+ * Tells OpenTelemetry of a session. Where its provider is still being loaded, what happens meanwhile waits; where it cannot be had, nothing
+ * more is done.
  */
-export function createTelemetry({ withContent, connect, onProblem }: TelemetryOptions): Telemetry {
+export function createTelemetry({ withContent, connect }: TelemetryOptions): Telemetry {
   const recordsOf = createProjection();
   /** What was active where a run or a compaction began: its span is a child of that. */
   const surroundings = new Map<string, Context | undefined>();
@@ -48,18 +46,14 @@ export function createTelemetry({ withContent, connect, onProblem }: TelemetryOp
   let unwatch = () => {};
   let connection: Connection | undefined;
 
-  const connecting = connect().then(
-    (made) => {
-      connection = made;
+  const connecting = connect().then((made) => {
+    connection = made;
+    if (made) {
       unwatch = made.sink.watch(() => (state ? backlogOf(state) : []));
       for (const send of waiting ?? []) quietly(send)(made);
-      waiting = undefined;
-    },
-    (error: unknown) => {
-      waiting = undefined;
-      onProblem(messageOf(error));
-    },
-  );
+    }
+    waiting = undefined;
+  });
 
   function hand(send: (connection: Connection) => void): void {
     if (connection) send(connection);

@@ -80,6 +80,8 @@ async function sent(io: Io, backfill: Backfill, argument: string | undefined) {
       compactions: report.compactions,
     };
   } catch (error) {
-    throw new UsageError(`${source.file}: the collector did not take it: ${messageOf(error).replace(/^Error: /, "")}`);
+    throw new UsageError(
+      `${source.file}: the collector did not take it: ${messageOf(error).replace(/^Error: /, "")}`,
+    );
   }
 }

@@ -147,17 +147,19 @@ export function openMemorySession(
     : undefined;
   const withContent = capturesContent(process.env);
   const { hasUI } = ctx;
-  const onTelemetryProblem = (message: string) => {
-    // Where there is no user interface, a session that sends nothing would never be noticed; it may be over by now.
-    if (hasUI) session.notify(message, "warning");
-    else process.stderr.write(`${harmlessText(message)}\n`);
-  };
   const telemetry = isTelemetryWanted(process.env)
     ? createTelemetry({
         withContent,
         connect: () =>
-          connect({ env: process.env, version: packageJson.version, onProblem: onTelemetryProblem }),
-        onProblem: onTelemetryProblem,
+          connect({
+            env: process.env,
+            version: packageJson.version,
+            onProblem(message) {
+              // Where there is no user interface nobody would see that nothing is sent, and the session may be over by now.
+              if (hasUI) session.notify(message, "warning");
+              else process.stderr.write(`${harmlessText(message)}\n`);
+            },
+          }),
       })
     : undefined;
   // A terminal has a line for each ledger entry (entry-renderers.ts); a notice would say it twice.
