@@ -135,3 +135,40 @@ describe("a collector that never answers", () => {
     );
   });
 });
+
+describe("what the SDK cannot do", () => {
+  const EXPORTERS = { OTEL_TRACES_EXPORTER: "otlp,pigeon", OTEL_METRICS_EXPORTER: "none" };
+  const env = { ...EXPORTERS, OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" };
+  const complaint = expect.stringMatching(/^OpenTelemetry: .*pigeon/);
+
+  it("is one warning, and everything else is sent", async () => {
+    await withReceiver(async (receiver) => {
+      const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url };
+      await withPi(
+        { script: { agent }, memory: onlyObserver(500), env: { ...env, ...endpoint } },
+        async (host) => {
+          await host.pi.prompt("What is in bay 4?");
+          await lanesAtRest(host.pi);
+          await host.pi.newSession();
+          await host.pi.command("/om:status");
+          expect(warnings(host)).toEqual([complaint]);
+          await host.pi.stop(10_000);
+          expect(receiver.spans.map(({ name }) => name)).toContain("invoke_agent observer");
+        },
+      );
+    });
+  });
+
+  it("is a line on stderr in print mode", async () => {
+    await withReceiver(async (receiver) => {
+      await withPi({ script: { agent }, memory: NEVER }, async ({ launch }) => {
+        const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url };
+        const run = await runPi({ ...launch, env: { ...env, ...endpoint } }, ["-p", "What is in bay 4?"]);
+        expect({ code: run.code, lines: run.stderr.trim().split("\n") }).toEqual({
+          code: 0,
+          lines: [complaint],
+        });
+      });
+    });
+  });
+});
