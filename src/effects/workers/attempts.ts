@@ -93,9 +93,16 @@ function together(before: JobResult | undefined, result: JobResult): JobResult {
     ...result,
     requests: before.requests + result.requests,
     usage: addUsage(before.usage, result.usage),
+    ...requestTimes(before, result),
     passedOver: [...passedOver, { model, failure: { kind: failure.kind, message: failure.message } }],
     ...(paid && { paid }),
   };
+}
+
+/** When all of their requests were made, where that is known */
+function requestTimes(...results: readonly JobResult[]): Pick<JobResult, "requestTimes"> {
+  const times = results.flatMap((result) => result.requestTimes ?? []);
+  return times.length > 0 ? { requestTimes: times } : {};
 }
 
 /** The model is that of the later; what is known of the price is kept, so that a budget counts it. */

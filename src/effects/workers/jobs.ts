@@ -224,6 +224,7 @@ function jobResult<T>(
     requests: result.requests,
     sourceTokens,
     usage: result.usage,
+    requestTimes: result.requestTimes,
     asked: result.asked,
     ...(result.failure && { failure: result.failure }),
     ...(result.outcome === "recorded" && { entries }),

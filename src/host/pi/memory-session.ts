@@ -11,6 +11,9 @@ import type { LiveSession } from "../../effects/live-session.ts";
 import { runLoop } from "../../effects/loop.ts";
 import { promptCacheWatch } from "../../effects/prompt-cache.ts";
 import { whenGone } from "../../effects/session-life.ts";
+import { connect, isTelemetryWanted } from "../../effects/telemetry/connection.ts";
+import { capturesContent, recallSpan } from "../../effects/telemetry/content.ts";
+import { createTelemetry } from "../../effects/telemetry/telemetry.ts";
 import { workerRuns } from "../../effects/workers/runs.ts";
 import { createEngine } from "../../machines/engine.ts";
 import type { Unstamped } from "../../reducers/engine/events.ts";
@@ -179,6 +182,23 @@ export function openMemorySession(
         onFailure: (message) => session.notify(message, "warning"),
       })
     : undefined;
+  const withContent = capturesContent(process.env);
+  const { hasUI } = ctx;
+  const telemetry = isTelemetryWanted(process.env)
+    ? createTelemetry({
+        withContent,
+        connect: () =>
+          connect({
+            env: process.env,
+            version: packageJson.version,
+            onProblem(message) {
+              // Where there is no user interface nobody would see that nothing is sent, and the session may be over by now.
+              if (hasUI) session.notify(message, "warning");
+              else process.stderr.write(`${harmlessText(message)}\n`);
+            },
+          }),
+      })
+    : undefined;
   // A terminal has a line for each ledger entry (entry-renderers.ts); a notice would say it twice.
   const showsEntries = ctx.mode === "tui" && pi.registerEntryRenderer !== undefined;
   const demands = createRunDemands({
@@ -197,6 +217,7 @@ export function openMemorySession(
     closed$,
     effects: [
       ...(recorder ? [watching(recorder.take)] : []),
+      ...(telemetry ? [telemetry.effect] : []),
       workerRuns,
       announcements(pi),
       compactionRequests,
@@ -262,7 +283,10 @@ export function openMemorySession(
     } finally {
       closed$.next();
     }
-    await Promise.allSettled([ui.close(), recorder?.close(), dayBudget?.idle()]);
+    // Any other reason is that another session follows.
+    const isLast = why === "quit" || why === "disposed";
+    const telling = telemetry?.close({ isLast });
+    await Promise.allSettled([ui.close(), recorder?.close(), dayBudget?.idle(), telling]);
     engine.stop();
   }
 
@@ -313,6 +337,7 @@ export function openMemorySession(
       }),
 
     async recall({ id, ...options }: { id?: string | undefined } & RecallOptions) {
+      const startedAt = session.now();
       sync();
       if (id === undefined || id.trim() === "") {
         const text = await ui.search(options.query ?? "", "agent");
@@ -320,6 +345,9 @@ export function openMemorySession(
       }
       const recalled = recallFrom(engine.state.session, lookup, givenMemoryId(id));
       const rendered = renderRecall(recalled, options);
+      const text = isFound(recalled) ? rendered.text : undefined;
+      const facts = { sessionId, id: recalled.id, query: options.query, text };
+      telemetry?.span(recallSpan({ ...facts, startedAt, endedAt: session.now() }, withContent));
       // Pi before 1.0 knows of a tool's failure only when it throws.
       if (!isFound(recalled)) throw new Error(rendered.text);
       return {

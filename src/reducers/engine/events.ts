@@ -43,6 +43,19 @@ export const AGENT_BUSY = "busy";
 /** How a run ended. `empty` is a deliberate "nothing to record"; `stale` means its session or branch is gone. */
 export const OUTCOMES = ["recorded", "empty", "failed", "stale", "aborted"] as const;
 
+/** One request of a run, retries counted apart. */
+export const RequestTimesSchema = z.object({
+  /** Milliseconds since the epoch */
+  startedAt: z.number(),
+  /** Unset: it was still under way when the run ended. */
+  durationMs: z.number().optional(),
+  /** Unset: there was no reply. */
+  usage: UsageSchema.optional(),
+  /** The kind of its failure */
+  failure: z.string().optional(),
+});
+export type RequestTimes = z.infer<typeof RequestTimesSchema>;
+
 /** What a worker's run came to. */
 export const RunResultSchema = z.object({
   outcome: z.enum(OUTCOMES),
@@ -57,6 +70,8 @@ export const RunResultSchema = z.object({
   sourceTokens: z.number(),
   /** Of all models that were asked */
   usage: UsageSchema,
+  /** Each request in order. Older recordings do not say. */
+  requestTimes: z.array(RequestTimesSchema).optional(),
   failure: FailureSchema.optional(),
   /** `provider/id` of the model asked last: it answered, or the failure is its own. Older recordings do not say. */
   model: z.string().optional(),
