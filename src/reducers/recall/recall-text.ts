@@ -132,13 +132,17 @@ const STATUS_WORDS: Record<RecordStatus, string> = {
   dangling: "not part of this branch's memory: the range it covers is on another branch",
 };
 
-/** `superseded by [id], which was superseded by [id]` */
+/** `superseded by [id], which was superseded by [id]; supersedes [id], [id]` */
 function fateWords(
-  { status, replacedBy }: Pick<RecalledObservation, "status" | "replacedBy">,
-  verb: string,
+  { status, replacedBy, replaces }: Pick<RecalledObservation, "status" | "replacedBy" | "replaces">,
+  { by, its }: { by: string; its: string },
 ): string {
-  if (status !== "dropped" || replacedBy.length === 0) return STATUS_WORDS[status];
-  return replacedBy.map((id) => `${verb} by [${id}]`).join(", which was ");
+  const fate =
+    status === "dropped" && replacedBy.length > 0
+      ? replacedBy.map((id) => `${by} [${id}]`).join(", which was ")
+      : STATUS_WORDS[status];
+  if (replaces.length === 0) return fate;
+  return `${fate}; ${its} ${replaces.map((id) => `[${id}]`).join(", ")}`;
 }
 
 function describeObservation(
@@ -151,7 +155,7 @@ function describeObservation(
   const within = [...above, line];
   return [
     {
-      head: `Observation (${fateWords(recalled, "superseded")})\n${line}`,
+      head: `Observation (${fateWords(recalled, { by: "superseded by", its: "supersedes" })})\n${line}`,
       within: above,
       ...(above.length > 0 ? { line, kind: "support" } : { kind: "record" }),
     },
@@ -162,8 +166,10 @@ function describeObservation(
 }
 
 function describeReflection(recalled: RecalledReflection, sourceWords: SourceWords): Part[] {
-  const { reflection, status, supporting, missingObservationIds, forgottenObservationIds } = recalled;
-  const fate = status === "active" ? "" : ` (${fateWords(recalled, "replaced")})`;
+  const { reflection, status, replaces, supporting, missingObservationIds, forgottenObservationIds } =
+    recalled;
+  const isPlain = status === "active" && replaces.length === 0;
+  const fate = isPlain ? "" : ` (${fateWords(recalled, { by: "replaced by", its: "replaces" })})`;
   const line = renderReflection(reflection);
   const parts: Part[] = [{ head: `Reflection${fate}\n${line}`, within: [], kind: "record" }];
   if (supporting.length === 0) parts.push(note("None of its supporting observations is on this branch."));
