@@ -140,8 +140,11 @@ function dropsThrough<T extends Dropped & { readonly id: string }>(
   const nextOf = (record: T) =>
     record.replacedBy === undefined || is.isFirm(record) ? undefined : records.get(record.replacedBy);
   const isReplaced = (record: T): boolean => {
+    let next = nextOf(record);
+    // Most are replaced once: nothing to keep of them.
+    if (next?.replacedBy === undefined) return next !== undefined && is.stands(next);
     const chain: T[] = [];
-    let next: T | undefined = record;
+    next = record;
     for (; next && !replaced.has(next.id); next = nextOf(next)) {
       replaced.set(next.id, false);
       chain.push(next);
