@@ -31,12 +31,13 @@ import { announcements, workersAreIdle } from "./announcements.ts";
 import { branchChange, describeBranch, entriesAmong } from "./branch-sync.ts";
 import { budgetNotices } from "./budget/budget-notices.ts";
 import { openDayBudget } from "./budget/day-budget.ts";
+import { createCompactionRequests } from "./compaction/compaction-requests.ts";
+import { keptByPi, promptCacheOf } from "./compaction/prompt-cache.ts";
 import { foldRequest } from "./fold-request.ts";
 import { createHandCommands } from "./hand/hand-commands.ts";
 import { withoutForgotten } from "./hand/sent-messages.ts";
 import { modelFor } from "./model-choice.ts";
 import { notices } from "./notices.ts";
-import { keptByPi, promptCacheOf } from "./prompt-cache.ts";
 import { keepKeyframe, takeKeyframe } from "./recording/kept-keyframes.ts";
 import { createSessionRecorder, recordingStart } from "./recording/session-recorder.ts";
 import { createStepHistory } from "./recording/step-history.ts";
@@ -86,13 +87,7 @@ export function openMemorySession(
   let hasToldOfOthers = false;
   /** Whether the agent's latest run was broken off, as a signal to end Pi does. */
   let wasAborted = false;
-  /**
-   * Another extension takes its time over compactions. Pi refuses prompts while it compacts: without that extension no prompt can
-   * come in between, so with it none is started at a moment when the user may be typing.
-   */
-  let takesTurnsToCompact = false;
-  /** The end of the compaction that Pi was asked for last */
-  let compaction = Promise.resolve();
+  const compactions = createCompactionRequests(ctx);
   const places = {
     agentDir: host.getAgentDir(),
     cwd: ctx.cwd,
@@ -141,26 +136,9 @@ export function openMemorySession(
     dayBudget,
     workerModel: (setting) => modelFor(ctx, setting),
     promptCache: () =>
-      isOpen() && !takesTurnsToCompact ? promptCacheOf(ctx, keptByPi(settingsFiles(places))) : undefined,
+      isOpen() && !compactions.takeTurns() ? promptCacheOf(ctx, keptByPi(settingsFiles(places))) : undefined,
     isIdle: () => isOpen() && ctx.isIdle(),
-    compact({ onError }) {
-      const ended = Promise.withResolvers<void>();
-      let isSameTurn = true;
-      setImmediate(() => {
-        isSameTurn = false;
-      });
-      ctx.compact({
-        onComplete() {
-          takesTurnsToCompact ||= !isSameTurn;
-          ended.resolve();
-        },
-        onError(error) {
-          ended.resolve();
-          onError(error);
-        },
-      });
-      compaction = ended.promise;
-    },
+    compact: compactions.compact,
     notify: (message, level) => {
       if (isOpen() && ctx.hasUI) ctx.ui.notify(harmlessText(message), level);
     },
@@ -297,7 +275,7 @@ export function openMemorySession(
     agentSettled(aborted: boolean): Promise<void> {
       wasAborted = aborted;
       hear({ type: "agent.settled", aborted });
-      return compaction;
+      return compactions.ended();
     },
     modelSelected: () => hear({ type: "model.selected", ...contextWindowOf(ctx) }),
     cacheWarmed: () => hear({ type: "cache.warmed" }),
