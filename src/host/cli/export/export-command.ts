@@ -7,7 +7,7 @@ import { loadBranch } from "../replay/replay-source.ts";
 import { exportedMemory } from "./exported-memory.ts";
 import { memoryDocument } from "./memory-document.ts";
 
-interface ExportOptions {
+export interface ExportOptions {
   md?: boolean;
   json?: boolean;
   sources?: boolean;
@@ -33,7 +33,8 @@ export function exportCommand(io: Io, exit: (code: number) => void): Command {
     );
 }
 
-async function exportMemory(
+/** Carries the command out; resolves to its exit code. */
+export async function exportMemory(
   io: Io,
   argument: string | undefined,
   { md = false, json = false, sources = false, all = false, leaf, output }: ExportOptions,

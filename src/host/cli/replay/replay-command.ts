@@ -19,7 +19,7 @@ import { complainOfLines, openSource, type ReplaySource } from "./replay-source.
 import { createStepTable, eventLine, summaryText, verdictText } from "./replay-text.ts";
 import { settingsWords } from "./session-settings.ts";
 
-interface ReplayOptions {
+export interface ReplayOptions {
   leaf?: string;
   lane?: LaneName;
   from?: number;
@@ -53,7 +53,8 @@ export function replayCommand(io: Io, exit: (code: number) => void): Command {
     );
 }
 
-async function replayFile(io: Io, file: string | undefined, options: ReplayOptions): Promise<number> {
+/** Carries the command out; resolves to its exit code. */
+export async function replayFile(io: Io, file: string | undefined, options: ReplayOptions): Promise<number> {
   refuseContradictions(options);
   const { leaf, set = {}, explain: number, verify: verifies, json } = options;
   const source = await openSource(io, file, { leaf, twice: Object.keys(set).length > 0 });
