@@ -62,7 +62,7 @@ const asked = [
   WORDS.slice(900, 903).join(" "),
   `src/part7/file${entries / 2 + 7}.ts`,
   WORDS.slice(0, 4).join(" "),
-  "tuvka",
+  WORDS[4321]?.slice(0, 5),
   "zzzxqy qqqqwx",
 ];
 for (const [at, name] of QUERIES.entries()) {

@@ -67,8 +67,8 @@ function putInPlace(made: string): void {
 }
 
 function styles(): string {
-  const own = ["theme.css", "layout.css", "panels.css"].map((name) =>
-    readFileSync(join(ROOT, "src/host/inspector/page/styles", name), "utf8"),
+  const own = ["theme.css", "layout.css", "panels.css", "memory.css", "timeline.css", "compare.css"].map(
+    (name) => readFileSync(join(ROOT, "src/host/inspector/page/styles", name), "utf8"),
   );
   const plot = readFileSync(createRequire(import.meta.url).resolve("uplot/dist/uPlot.min.css"), "utf8");
   return [plot, ...own].join("\n");

@@ -1,5 +1,5 @@
 import type { ReplacedFolds } from "./engine/engine-state.ts";
-import type { EngineEventOf, Failure, Usage } from "./engine/events.ts";
+import type { EngineEvent, EngineEventOf, Failure, Usage } from "./engine/events.ts";
 import type { LaneName } from "./engine/lane-names.ts";
 
 /**
@@ -41,10 +41,46 @@ export function stateWords(lane: LaneName, state: string): string {
   return STATE_WORDS[state] ?? state;
 }
 
+/** A state of a chart as people say it: `cooling down`, `reflecting` */
+export function stateLabel(state: string): string {
+  return (state.split(".").at(-1) ?? state).replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
+/** What happened, by the kind of the event. */
+export const EVENT_LABELS: Readonly<Record<EngineEvent["type"], string>> = {
+  "session.opened": "session opened",
+  "session.closed": "session closed",
+  "branch.extended": "entries added",
+  "branch.replaced": "branch changed",
+  "model.selected": "model chosen",
+  "agent.started": "agent started",
+  "turn.ended": "turn ended",
+  "agent.settled": "agent at rest",
+  "run.demanded": "run asked for",
+  "run.finished": "run finished",
+  "compaction.started": "compaction begins",
+  "compaction.finished": "compacted",
+  "compaction.failed": "compaction failed",
+  "cache.expired": "prompt cache ran out",
+  "cache.warmed": "prompt cache warmed",
+};
+
 type RunFinished = EngineEventOf<"run.finished">;
 
 /** How a run ended, in a few words. */
-export function resultWords({ outcome, worker, records, failure }: RunFinished): string {
+export function resultWords(run: RunFinished): string {
+  const passedOver = passedOverWords(run);
+  return passedOver === ""
+    ? outcomeWords(run)
+    : `${outcomeWords(run)}; asked ${run.model} after ${passedOver}`;
+}
+
+/** Which models failed before the one that was asked last, and how; `""` where there were none. */
+export function passedOverWords({ passedOver = [] }: Pick<RunFinished, "passedOver">): string {
+  return listed(passedOver.map(({ model, failure }) => `${model} failed ${failureWords(failure)}`));
+}
+
+function outcomeWords({ outcome, worker, records, failure }: RunFinished): string {
   switch (outcome) {
     case "recorded":
       return `${worker === "dropper" ? "dropped" : "recorded"} ${countOf(records, worker === "reflector" ? "reflection" : "observation")}`;

@@ -2,12 +2,14 @@ import { Command, InvalidArgumentError } from "commander";
 import { messageOf } from "../../reducers/message-of.ts";
 import type { Settings } from "../../reducers/settings.ts";
 import { type Io, UsageError } from "./io.ts";
-import { FILE_ARGUMENT, LEAF_OPTION, SET_OPTION } from "./options.ts";
+import { FILE_ARGUMENT, LEAF_OPTION, ordinalOf, SET_OPTION } from "./options.ts";
 
 interface InspectOptions {
   leaf?: string;
   set?: Partial<Settings>;
   port?: number;
+  event?: number;
+  session?: string;
   open: boolean;
   json?: boolean;
   stately?: boolean;
@@ -20,6 +22,11 @@ export function inspectCommand(io: Io): Command {
     .argument(...FILE_ARGUMENT)
     .option(...LEAF_OPTION)
     .option(...SET_OPTION)
+    .option(
+      "--session <session>",
+      "for a recording: the session whose texts are shown with it, by file or id (default: found by its id)",
+    )
+    .option("--event <number>", "open the page at this event (what its link button copies)", ordinalOf)
     .option("--port <number>", "port on 127.0.0.1 (default: a free one)", portOf)
     .option("--no-open", "only print the address")
     .option("--json", 'print one line {"page", "socket"} and open nothing')
@@ -31,14 +38,15 @@ export function inspectCommand(io: Io): Command {
 async function inspect(
   io: Io,
   file: string | undefined,
-  { leaf, set = {}, port, open, json = false, stately = false }: InspectOptions,
+  { leaf, set = {}, port, event, session, open, json = false, stately = false }: InspectOptions,
 ): Promise<void> {
   const { openBrowser, openFileSource, serveFile } = await import("../inspector/server/file-inspector.ts");
-  const source = await openFileSource(io, file, { leaf, patch: set });
+  const source = await openFileSource(io, file, { leaf, patch: set, session });
   const server = await serveFile(source, port, io.complain).catch((error: unknown) => {
     throw new UsageError(portMessageOf(error, port));
   });
-  const { page, socket } = server;
+  const { socket } = server;
+  const page = event === undefined ? server.page : `${server.page}#event=${event}`;
   if (json) io.json({ page, socket });
   else {
     io.line(page);

@@ -95,6 +95,10 @@ export default function memoryLanes(pi: ExtensionAPI): void {
     attempt(ctx, (session) => session.agentSettled(event.aborted === true)),
   );
   pi.on("model_select", (_event, ctx) => enqueue(ctx, (session) => session.modelSelected()));
+  // Pi's own decision stands; what it comes to is how long the cache lives on.
+  pi.on("cache_warming_decision", (event, ctx) => {
+    if (event.action === "warm") enqueue(ctx, (session) => session.cacheWarmed());
+  });
   pi.on("session_tree", (_event, ctx) => enqueue(ctx, (session) => session.branchMoved()));
   pi.on("context", async ({ messages }, ctx) => {
     // Nobody waits for the engine here but who has forgotten something of a summary.
@@ -150,7 +154,8 @@ export default function memoryLanes(pi: ExtensionAPI): void {
       attempt(ctx, (session) => session.showLanes(ctx, () => import("@earendil-works/pi-tui"))),
   });
   pi.registerCommand("om:inspect", {
-    description: "Memory: look at the lanes in a browser on this machine (add open to open it)",
+    description:
+      "Memory: look at the lanes in a browser on this machine (add open to open it, --port N to choose the port)",
     getArgumentCompletions: (prefix) => completions(INSPECT_ARGUMENTS, prefix),
     handler: (args, ctx) => attempt(ctx, (session) => session.inspect(args, ctx)),
   });
@@ -223,7 +228,10 @@ const VIEW_ARGUMENTS = [
   { value: "full copy", label: "full copy", description: "Copy the whole ledger to the clipboard" },
 ];
 
-const INSPECT_ARGUMENTS = [{ value: "open", label: "open", description: "Open the page in the browser too" }];
+const INSPECT_ARGUMENTS = [
+  { value: "open", label: "open", description: "Open the page in the browser too" },
+  { value: "--port ", label: "--port N", description: "Serve it on this port, for who forwards it" },
+];
 
 const RUN_ARGUMENTS = [
   { value: "observer", label: "observer", description: "Observe what no observation covers yet" },

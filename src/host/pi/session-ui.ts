@@ -8,11 +8,12 @@ import { messageOf } from "../../reducers/message-of.ts";
 import { queryProblem, searchText } from "../../reducers/recall/search/search-text.ts";
 import type { InspectServer } from "../inspector/server/inspect-server.ts";
 import type { SettingsProblem } from "../settings/settings.ts";
-import { modelName } from "./model-choice.ts";
+import { type RecordingStart, recordingName } from "./recording/session-recorder.ts";
 import { demandedLane, type RunDemands } from "./run-demand.ts";
 import { openLanesOverlay, type PiTui } from "./ui/lanes-overlay.ts";
 import { lanesLines } from "./ui/lanes-overlay-text.ts";
 import { memoryView, type ViewMode } from "./ui/memory-view.ts";
+import { modelLines } from "./ui/model-lines.ts";
 import { statusReport } from "./ui/status-report.ts";
 
 interface SessionUiOptions {
@@ -20,6 +21,8 @@ interface SessionUiOptions {
   steps$: Observable<Step>;
   /** What the engine has done so far; live. */
   history: readonly Step[];
+  /** What a recording of the session begins with */
+  start: RecordingStart;
   session: LiveSession;
   demands: RunDemands;
   /** What is wrong with the settings */
@@ -44,18 +47,48 @@ const SEARCH_WORDS = {
 /** Shows text where the mode has a place for it: a notice in TUI and RPC, a standard stream elsewhere. */
 export type Show = (ctx: ExtensionContext, text: string) => void;
 
+const LARGEST_PORT = 65_535;
+
+/** What `/om:inspect` was asked for, or what is wrong with that. */
+function inspectArguments(args: string): { open: boolean; port: number | undefined } | { problem: string } {
+  const [, number] = /(?:^|\s)--port[ =](\d+)(?=\s|$)/.exec(args) ?? [];
+  const port = number === undefined ? undefined : Number(number);
+  const words = args.replace(/--port[ =]\d+/, "").split(/\s+/);
+  const unknown = words.find((word) => word !== "" && word !== "open");
+  if (unknown !== undefined || port === 0 || (port ?? 1) > LARGEST_PORT) {
+    const what = unknown ?? `port ${number}`;
+    return {
+      problem: `/om:inspect does not know "${what}". Use /om:inspect, open and --port NUMBER after it.`,
+    };
+  }
+  return { open: words.includes("open"), port };
+}
+
+/** Where a recording of what has happened so far begins: with the session, or here, when its beginning was forgotten. */
+function savedFrom(history: readonly Step[], { header, restored, keyframe }: RecordingStart) {
+  const last = history.at(-1)?.event;
+  if (!last || history[0]?.event.type === "session.opened") {
+    return { start: restored ? [header, restored] : [header], from: 0 };
+  }
+  return { start: [header, ...keyframe(last)], from: history.length };
+}
+
 /** How a user of Pi looks at memory and its lanes: the commands `/om:…`. */
 export function createSessionUi(options: SessionUiOptions, show: Show) {
-  const { engine, steps$, history, session, demands, problems, copy } = options;
+  const { engine, steps$, history, start, session, demands, problems, copy } = options;
   const { isOpen, lookup, sync } = session;
-  const workerModel = () => modelName(session.workerModel());
   let searching: Promise<SessionSearch> | undefined;
+  const models = () => modelLines(session);
   let serving: Promise<InspectServer> | undefined;
 
   /** The server is loaded on request only; one serves all who look. */
-  async function serve(say: (words: string) => void): Promise<InspectServer> {
+  async function serve(say: (words: string) => void, port: number | undefined): Promise<InspectServer> {
     const { inspectLive } = await import("../inspector/server/live-inspector.ts");
-    return inspectLive(`session ${engine.state.sessionId}`, engine, steps$, history, lookup, say);
+    const { sessionId } = engine.state;
+    return inspectLive({
+      ...{ name: `session ${sessionId}`, engine, steps$, past: history, lookup, say, port },
+      saved: { ...savedFrom(history, start), as: recordingName(sessionId) },
+    });
   }
 
   /** What a search of this branch answers, in words for whoever reads it. The index and its library are loaded on first use. */
@@ -84,10 +117,7 @@ export function createSessionUi(options: SessionUiOptions, show: Show) {
     showStatus(command: ExtensionContext): void {
       sync();
       const { state, snapshot } = engine;
-      show(
-        command,
-        statusReport({ state, lanes: snapshot.states, lookup, problems, workerModel: workerModel() }),
-      );
+      show(command, statusReport({ state, lanes: snapshot.states, lookup, problems, models: models() }));
     },
 
     async showView(args: string, command: ExtensionContext): Promise<void> {
@@ -114,16 +144,18 @@ export function createSessionUi(options: SessionUiOptions, show: Show) {
         show(command, "/om:inspect needs a Pi that stays: use it in the terminal or over RPC.");
         return;
       }
+      const asked = inspectArguments(args);
+      if ("problem" in asked) return show(command, asked.problem);
       sync();
       try {
-        serving ??= serve((words) => show(command, words));
+        serving ??= serve((words) => show(command, words), asked.port);
         const { page, socket, stately } = await serving;
         if (!isOpen()) return;
         show(
           command,
           `The lanes are at ${page}\nInspector protocol: ${socket}\nStately (online page): ${stately}`,
         );
-        if (command.mode === "tui" && args.trim() === "open") {
+        if (command.mode === "tui" && asked.open) {
           const { openBrowser } = await import("../inspector/server/live-inspector.ts");
           openBrowser(page);
         }
@@ -137,11 +169,11 @@ export function createSessionUi(options: SessionUiOptions, show: Show) {
     async showLanes(command: ExtensionContext, tui: () => Promise<PiTui>): Promise<void> {
       sync();
       if (command.mode === "tui") {
-        await openLanesOverlay(command, { engine, steps$, workerModel, tui: await tui() });
+        await openLanesOverlay(command, { engine, steps$, models, tui: await tui() });
         return;
       }
       const { state, snapshot } = engine;
-      show(command, lanesLines({ state, snapshot, workerModel: workerModel(), now: Date.now() }).join("\n"));
+      show(command, lanesLines({ state, snapshot, models: models(), now: Date.now() }).join("\n"));
     },
 
     /** Runs a lane now. Print mode ends with its prompt, so only there the command waits for the result. */

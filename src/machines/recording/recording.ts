@@ -34,7 +34,7 @@ export const RecordingLineSchema = z.union([HeaderSchema, KeyframeSchema, Decisi
 export type RecordingLine = z.infer<typeof RecordingLineSchema>;
 
 /** What a step decided; undefined when the event moved no lane and asked for nothing. */
-export function decisionOf({ event, transitions, commands }: Step): Decision | undefined {
+export function decisionOf({ event, transitions, commands }: Omit<Step, "state">): Decision | undefined {
   if (transitions.length === 0 && commands.length === 0) return undefined;
   return { type: "decision", seq: event.seq, transitions, commands };
 }

@@ -136,7 +136,8 @@ function recallReflection(
   return { reflection, ...fate, supporting, missingObservationIds, forgottenObservationIds };
 }
 
-function fateOf(
+/** What became of a record of the ledger. */
+export function fateOf(
   ledger: Ledger,
   kind: "observations" | "reflections",
   id: string,

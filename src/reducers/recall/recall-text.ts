@@ -134,8 +134,8 @@ const STATUS_WORDS: Record<RecordStatus, string> = {
   dangling: "not part of this branch's memory: the range it covers is on another branch",
 };
 
-/** `superseded by [id], which was superseded by [id]` */
-function fateWords(
+/** What became of a record, for whoever shows it: `superseded by [id], which was superseded by [id]` */
+export function fateWords(
   { status, replacedBy }: Pick<RecalledObservation, "status" | "replacedBy">,
   verb: string,
 ): string {

@@ -81,7 +81,7 @@ describe("memory-lanes inspect", () => {
   it("runs a recording under the settings of --set, and marks what is modelled", async () => {
     await inspected([RECORDING, "--set", "observeAfterTokens=4000"], async (served) => {
       const { overview, detail } = await atTheEnd(served);
-      expect(overview).toMatchObject({ source: { kind: "recording" }, hasMemory: false, complete: true });
+      expect(overview).toMatchObject({ source: { kind: "recording" }, hasTexts: false, complete: true });
       expect(overview.notes[0]).toBe("Under observeAfterTokens=4000; the other settings as recorded.");
       expect(overview.notes[1]).toMatch(/^~ is modelled: .* mean of 4 recorded observer runs/);
       expect(detail.clocks.observer.threshold).toBe(4000);

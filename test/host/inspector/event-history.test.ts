@@ -4,12 +4,14 @@ import { describe, expect, it } from "vitest";
 import { chartGraph, LANE_MACHINES } from "../../../scripts/chart-graph.ts";
 import { eventDetailAt } from "../../../src/host/inspector/history/event-detail.ts";
 import { nextMove } from "../../../src/host/inspector/history/event-search.ts";
+import { commandWords } from "../../../src/host/inspector/history/event-words.ts";
+import { stretchTotals } from "../../../src/host/inspector/history/stretch.ts";
 import { timelineOf } from "../../../src/host/inspector/history/timeline.ts";
 import type { EventFilter } from "../../../src/host/inspector/history/viewer-data.ts";
 import { createEngine } from "../../../src/machines/engine.ts";
 import { parseRecordingLine } from "../../../src/machines/recording/recording-line.ts";
 import { createReplay } from "../../../src/machines/recording/replay.ts";
-import { LANES } from "../../../src/reducers/engine/lane-names.ts";
+import { LANES, type Worker } from "../../../src/reducers/engine/lane-names.ts";
 import { ROOT } from "../../support/programs/run-cli.ts";
 import { readRecording, writeLargeRecording } from "../../support/recordings/recording-file.ts";
 
@@ -32,7 +34,7 @@ describe("the history of a recording", () => {
       expect(workers).toEqual(step?.state.workers);
       const detail = eventDetailAt(history, index);
       for (const lane of LANES) expect(detail.lanes[lane].state).toBe(step?.snapshot.states[lane]);
-      expect(detail.commands).toEqual(step?.commands);
+      expect(detail.commands).toEqual(step?.commands.map(commandWords));
     }
     close();
   });
@@ -70,8 +72,18 @@ describe("the history of a recording", () => {
   it("thins the time line to its width and keeps every lane covered without a gap", async () => {
     const { history, close } = await readRecording(writeLargeRecording(20_000, { settings: SMALL }));
     for (const axis of ["event", "time"] as const) {
-      const { lanes, clocks, runs, from, to } = timelineOf(history, { axis, width: 300 });
-      expect(clocks.x.length).toBeLessThanOrEqual(602);
+      const width = 300;
+      const whole = timelineOf(history, { axis, width });
+      expect(whole.clocks.x.length).toBeLessThanOrEqual(602);
+      // A stretch that has room for each of its changes
+      const end = whole.from + (whole.to - whole.from) / 20;
+      const { lanes, runs, from, to, histogram } = timelineOf(history, {
+        axis,
+        width,
+        from: whole.from,
+        to: end,
+      });
+      expect(histogram).toBeNull();
       expect(runs.length).toBeLessThanOrEqual(602);
       for (const lane of LANES) {
         const spans = lanes[lane];
@@ -84,9 +96,54 @@ describe("the history of a recording", () => {
     close();
   });
 
+  it("shows what is too dense for that as a histogram, of which nothing is left out", async () => {
+    const { history, close } = await readRecording(writeLargeRecording(20_000, { settings: SMALL }));
+    for (const axis of ["event", "time"] as const) {
+      const { histogram, lanes } = timelineOf(history, { axis, width: 300 });
+      if (!histogram) return expect.fail("there is no histogram");
+      expect(lanes.observer).toEqual([]);
+      const sum = (counts: readonly number[]) => counts.reduce((all, count) => all + count, 0);
+      for (const lane of LANES) {
+        const ended = history.runs.filter((run) => run.lane === lane && run.to !== null);
+        expect(sum(histogram.runs[lane])).toBe(ended.length);
+        for (let column = 0; column < histogram.columns; column++) {
+          const shares = Object.values(histogram.states[lane]).map((share) => share[column] ?? 0);
+          expect(sum(shares)).toBeCloseTo(1, 6);
+        }
+      }
+      expect(sum(histogram.compactions)).toBe(history.compactions.length);
+    }
+    await close();
+  });
+
+  it("sums a stretch: what two stretches have is what both together have, and all is what the state says", async () => {
+    const { history, close } = await readRecording(writeLargeRecording(3000, { settings: SMALL }));
+    const last = history.steps.length - 1;
+    const whole = stretchTotals(history, 0, last);
+    const { workers, session } = history.stateAt(last);
+    expect(whole.compactions).toBe(session.ledger.compactions);
+    for (const { worker, runs, requests, output } of whole.workers) {
+      const { usage, ...rest } = workers[worker as Worker];
+      expect({ runs, requests, output }).toEqual({
+        runs: rest.runs,
+        requests: rest.requests,
+        output: usage.output,
+      });
+    }
+    for (const cut of [0, 7, 500, last - 1]) {
+      const [a, b] = [stretchTotals(history, 0, cut), stretchTotals(history, cut + 1, last)];
+      for (const key of ["events", "sourceTokens", "recorded", "dropped", "compactions"] as const) {
+        expect(a[key] + b[key]).toBe(whole[key]);
+      }
+    }
+    await close();
+  });
+
   it("shows a failure however little room there is", async () => {
     const { history, close } = await readRecording(join(ROOT, "test/recordings/failing-observer.ndjson"));
-    const { lanes } = timelineOf(history, { axis: "event", width: 3 });
+    const { histogram } = timelineOf(history, { axis: "event", width: 3 });
+    expect(Object.keys(histogram?.states.observer ?? {})).toContain("backingOff");
+    const { lanes } = timelineOf(history, { axis: "event", width: 12 });
     expect(lanes.observer.map(([, , state]) => state)).toContain("backingOff");
     await close();
   });
@@ -126,7 +183,7 @@ describe("the history of a recording", () => {
     const started = { types: [], lanes: [], text: "STARTRUN observer-3 " };
     const starts = (await found(started)).rows;
     expect(starts.length).toBeGreaterThan(0);
-    for (const { decision } of starts) expect(decision).toContain("startRun observer-3");
+    for (const { decision } of starts) expect(decision).toContain("starts observer-3");
     expect((await found({ types: [], lanes: [], text: "no such thing" })).matches).toBe(0);
     const moved = await found({ types: [], lanes: ["compaction"], text: "" });
     let index = -1;

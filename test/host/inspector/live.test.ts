@@ -97,7 +97,7 @@ describe("/om:inspect in a live Pi", { timeout: 60_000 }, () => {
     expect(await inspect(host)).toEqual(addresses);
     const url = new URL(addresses.page);
     const overview = await (await fetch(new URL(`/data/overview${url.search}`, url))).json();
-    expect(overview).toMatchObject({ source: { kind: "live" }, hasMemory: true });
+    expect(overview).toMatchObject({ source: { kind: "live" }, hasTexts: true });
     const first = (await (await fetch(new URL(`/data/events${url.search}&count=1`, url))).json()) as {
       rows: object[];
     };

@@ -5,6 +5,7 @@ import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
+import type { Memory } from "../../../src/host/inspector/history/viewer-data.ts";
 import { type InspectServer, startInspectServer } from "../../../src/host/inspector/server/inspect-server.ts";
 import type { ViewerFiles } from "../../../src/host/inspector/server/viewer-files.ts";
 import { startInspect } from "../../support/programs/run-inspect.ts";
@@ -194,9 +195,11 @@ describe("the page's data", () => {
     const inspected = await startInspect([file, "--leaf", "e3"]);
     try {
       const { count } = await inspected.ask<{ count: number }>("overview");
-      const { full } = await inspected.ask<{ full: string }>(`memory?index=${count - 1}`);
-      expect(full).toContain(UNDISGUISED_LINE);
-      expect(full).not.toMatch(OBEYED_OR_HIDDEN);
+      const memory = await inspected.ask<Memory>(`memory?view=full&index=${count - 1}`);
+      const { id = "", text } = memory.observations[0] ?? {};
+      expect(text).toBe(UNDISGUISED_LINE);
+      const behind = await inspected.ask(`record?index=${count - 1}&kind=observation&id=${id}`);
+      expect(JSON.stringify([memory, behind])).not.toMatch(OBEYED_OR_HIDDEN);
     } finally {
       await inspected.stop();
     }

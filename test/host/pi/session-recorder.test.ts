@@ -7,6 +7,7 @@ import { branchChange, describeBranch } from "../../../src/host/pi/branch-sync.t
 import {
   createSessionRecorder,
   recordingName,
+  recordingStart,
   recordingsDir,
 } from "../../../src/host/pi/recording/session-recorder.ts";
 import { createEngine } from "../../../src/machines/engine.ts";
@@ -36,12 +37,9 @@ it("begins a rotated file where the engine stands, though Pi's session is furthe
   const source = session();
   const engine = createEngine();
   const recorder = createSessionRecorder({
-    engine,
-    source,
+    start: recordingStart({ engine, source, sessionId: "s", version: "1.0.0", pi: "1.6.0" }),
     sessionId: "s",
     agentDir,
-    version: "1.0.0",
-    pi: "1.6.0",
     onFailure: expect.unreachable,
     maxBytes: 600,
   });

@@ -13,8 +13,13 @@ export interface Inspected {
   stop(): Promise<number | null>;
 }
 
-export async function startInspect(args: readonly string[], bin = BIN): Promise<Inspected> {
+export async function startInspect(
+  args: readonly string[],
+  env: Record<string, string> = {},
+  bin = BIN,
+): Promise<Inspected> {
   const child = spawn(process.execPath, [bin, "inspect", ...args, "--json"], {
+    env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "inherit"],
   });
   const ended = once(child, "close");

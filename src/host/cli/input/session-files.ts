@@ -77,6 +77,11 @@ export function fileFor(io: Io, argument: string | undefined): string {
   return file;
 }
 
+/** The file of the session with this very id; undefined when there is none. */
+export function sessionFileOf(id: string, around: Surroundings): string | undefined {
+  return sessionFiles(around).find(({ file }) => basename(file).endsWith(`_${id}.jsonl`))?.file;
+}
+
 /** An id of Pi's is a UUID; fewer than its first four digits would be a word. */
 const BEGINS_AN_ID = /^[0-9a-f]{4}[0-9a-f-]{0,32}$/i;
 

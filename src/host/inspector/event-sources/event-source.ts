@@ -6,6 +6,7 @@ import {
 } from "../../../effects/inspector-feed.ts";
 import { createEngine, type Engine, type Step } from "../../../machines/engine.ts";
 import type { Keyframe } from "../../../machines/keyframe.ts";
+import type { RecordingLine } from "../../../machines/recording/recording.ts";
 import type { ReplayStep } from "../../../machines/recording/replay-step.ts";
 import type { EntryLookup } from "../../../reducers/entries/entry.ts";
 import { createEventHistory, type EventHistory } from "../history/event-history.ts";
@@ -19,16 +20,32 @@ export interface MessageWriter {
   isFull(): boolean;
 }
 
+/** What a recording of a source would be. */
+export interface SavedRecording {
+  /** The name of its file */
+  as: string;
+  /** The lines that it begins with */
+  start: readonly RecordingLine[];
+  /** The first event that it holds after those, by index */
+  from: number;
+}
+
 /** What is looked at: a recording, a session file, or a running Pi. */
 export interface EventSource {
   readonly kind: Overview["source"]["kind"];
   readonly name: string;
+  /** What opens it again, for a shell; null for what cannot be opened twice */
+  readonly command: string | null;
   readonly history: EventHistory;
   readonly search: EventSearch;
   /** Where an engine was started anew, by the index of its first event, and from which keyframe if from any */
   readonly openings: Map<number, Keyframe | undefined>;
-  /** Finds the texts of the memory; undefined for a recording, which has none. */
+  /** Finds the texts of the memory; undefined for a recording whose session is not at hand. */
   readonly lookup: EntryLookup | undefined;
+  /** The run under the settings as they were, where this is one under others */
+  readonly real: EventHistory | undefined;
+  /** How to save it as a recording; undefined for what is in a file already. */
+  readonly saved: SavedRecording | undefined;
   /** What to know of it, in words */
   notes: readonly string[];
   /** False while more events may come: Pi runs, or a recording may be written to. */
@@ -49,16 +66,24 @@ export interface EventSource {
 export function createEventSource(
   kind: EventSource["kind"],
   name: string,
-  lookup?: EntryLookup,
+  {
+    command = null,
+    lookup,
+    real,
+    saved,
+  }: Partial<Pick<EventSource, "command" | "lookup" | "real" | "saved">> = {},
 ): EventSource {
   const history = createEventHistory();
   const source: EventSource = {
     kind,
     name,
+    command,
     history,
-    search: createEventSearch(history),
+    search: createEventSearch(history, lookup),
     openings: new Map(),
     lookup,
+    real,
+    saved,
     notes: [],
     complete: true,
     reading: false,

@@ -11,8 +11,11 @@ const BAD_LINES_NAMED = 3;
  * Opens a recording. It resolves when the beginning has been read; the rest goes on while people look, and so does what
  * is written to it later.
  */
-export async function openRecordingSource(path: string): Promise<EventSource> {
-  const source = createEventSource("recording", basename(path));
+export async function openRecordingSource(
+  path: string,
+  shown: Partial<Pick<EventSource, "command" | "lookup">> = {},
+): Promise<EventSource> {
+  const source = createEventSource("recording", basename(path), shown);
   const { history, openings, changes$ } = source;
   const replay = createReplay();
   const badLines: string[] = [];

@@ -28,6 +28,8 @@ export interface EventHistory {
   readonly compactions: readonly CompactionMark[];
   /** How often each arrow of a lane's chart was taken */
   readonly taken: Readonly<Record<LaneName, Record<string, number>>>;
+  /** The first event that moved a lane or asked for something, openings aside; null when none has yet */
+  readonly firstDecision: number | null;
   take(step: Step | ReplayStep): void;
   /** What was true after the event at an index (before all events: -1). */
   stateAt(index: number): EngineState;
@@ -61,6 +63,7 @@ export function createEventHistory(): EventHistory {
   const inFlight = new Map<string, RunMark>();
   const compactions: CompactionMark[] = [];
   const taken = perLane((): Record<string, number> => ({}));
+  let firstDecision: number | null = null;
   const checkpoints = [{ index: -1, state: initialState() }];
 
   function noteMoves(index: number, { snapshot, transitions }: PastStep): void {
@@ -110,6 +113,9 @@ export function createEventHistory(): EventHistory {
     runs,
     compactions,
     taken,
+    get firstDecision() {
+      return firstDecision;
+    },
     take(step: Step & Partial<ReplayStep>) {
       const { event, state, snapshot, transitions, commands, number = event.seq, modelled = false } = step;
       const index = steps.length;
@@ -125,6 +131,8 @@ export function createEventHistory(): EventHistory {
         clocks: clocksByLane(state),
       };
       steps.push(past);
+      if (event.type !== "session.opened" && transitions.length + commands.length > 0)
+        firstDecision ??= index;
       noteMoves(index, past);
       noteWork(index, past);
       // An opening brings things along that its event alone does not tell: where a keyframe stood.

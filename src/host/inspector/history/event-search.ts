@@ -1,7 +1,12 @@
 import { setImmediate as nextTick } from "node:timers/promises";
+import type { EngineEvent } from "../../../reducers/engine/events.ts";
 import { LANES, type LaneName } from "../../../reducers/engine/lane-names.ts";
+import { fieldsOf, textOf } from "../../../reducers/entries/entry.ts";
+import { EVENT_LABELS } from "../../../reducers/words.ts";
 import { type EventHistory, lastAtMost, type PastStep } from "./event-history.ts";
-import { decisionWords, eventWords } from "./event-words.ts";
+import { decisionWords, eventWords, plainDecision } from "./event-words.ts";
+import type { Texts } from "./memory-lines.ts";
+import { factsOf } from "./memory-record.ts";
 import type { EventFilter, EventPage, EventPosition, EventRow } from "./viewer-data.ts";
 
 /** Finds and pages events; what a filter has found is kept, and searched further when the source grows. */
@@ -24,7 +29,7 @@ const BLOCK = 4096;
 /** How long one answer is searched for: whoever asked may want something else by then. */
 const SEARCH_MS = 150;
 
-export function createEventSearch({ steps }: EventHistory): EventSearch {
+export function createEventSearch({ steps }: EventHistory, texts?: Texts): EventSearch {
   const known = new Map<string, Matches>();
 
   function matchesOf(filter: EventFilter): Matches {
@@ -40,7 +45,7 @@ export function createEventSearch({ steps }: EventHistory): EventSearch {
   /** Searches on for a while. */
   async function search(filter: EventFilter): Promise<Matches> {
     const matches = matchesOf(filter);
-    const passes = passing(filter);
+    const passes = passing(filter, texts);
     const started = performance.now();
     while (matches.searched < steps.length && performance.now() - started < SEARCH_MS) {
       const block = steps.slice(matches.searched, matches.searched + BLOCK);
@@ -81,15 +86,30 @@ function isAll({ types, lanes, text }: EventFilter): boolean {
   return types.length === 0 && lanes.length === 0 && text.trim() === "";
 }
 
-function passing({ types, lanes, text }: EventFilter): (step: PastStep) => boolean {
+function passing({ types, lanes, text }: EventFilter, texts: Texts): (step: PastStep) => boolean {
   const wanted = text.trim().toLowerCase();
   return ({ event, transitions, commands }) =>
     (types.length === 0 || types.includes(event.type)) &&
     (lanes.length === 0 || transitions.some(({ lane }) => lanes.includes(lane))) &&
     (wanted === "" ||
-      [JSON.stringify(event), eventWords(event), decisionWords({ transitions, commands })].some((said) =>
-        said.toLowerCase().includes(wanted),
-      ));
+      [
+        JSON.stringify(event),
+        eventWords(event),
+        EVENT_LABELS[event.type],
+        decisionWords({ transitions, commands }),
+        plainDecision({ transitions, commands }),
+        ...memoryTexts(event, texts),
+      ].some((said) => said.toLowerCase().includes(wanted)));
+}
+
+/** The texts of the memory that an event brings */
+function memoryTexts(event: EngineEvent, texts: Texts): string[] {
+  if (!texts) return [];
+  return factsOf(event).flatMap(({ id, ledger }) => {
+    if (ledger?.type !== "observations" && ledger?.type !== "reflections") return [];
+    const written = fieldsOf(fieldsOf(texts(id)).data)[ledger.type];
+    return Array.isArray(written) ? written.map((record) => textOf(fieldsOf(record).content)) : [];
+  });
 }
 
 export function rowAt(steps: readonly PastStep[], index: number): EventRow {
@@ -103,7 +123,7 @@ export function rowAt(steps: readonly PastStep[], index: number): EventRow {
     type: event.type,
     modelled,
     words: eventWords(event),
-    decision: decisionWords(step),
+    decision: plainDecision(step),
     lanes: transitions.map(({ lane }) => lane),
   };
 }

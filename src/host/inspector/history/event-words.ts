@@ -1,7 +1,8 @@
+import type { Command } from "../../../machines/commands.ts";
 import type { Decided } from "../../../machines/recording/verify.ts";
 import type { EngineEvent } from "../../../reducers/engine/events.ts";
 import type { EntryFact } from "../../../reducers/entries/entry-fact.ts";
-import { countOf, grouped, LANE_LABELS, resultWords } from "../../../reducers/words.ts";
+import { countOf, grouped, LANE_LABELS, resultWords, stateLabel } from "../../../reducers/words.ts";
 
 /** What an event says, in one line. */
 export function eventWords(event: EngineEvent): string {
@@ -16,6 +17,9 @@ export function eventWords(event: EngineEvent): string {
       return `another branch, ${countOf(event.branch.length, "entry", "entries")}`;
     case "model.selected":
       return event.contextWindow === undefined ? "" : `window ${grouped(event.contextWindow)}`;
+    case "cache.expired":
+      return `${grouped(event.contextTokens)} tokens to read again${event.reason === "model" ? ", by another model" : ""}`;
+    case "cache.warmed":
     case "agent.started":
     case "turn.ended":
       return "";
@@ -51,7 +55,8 @@ function entryWords({ kind, tokens: count, ledger, compaction }: EntryFact): str
   if (ledger?.type === "reflections") return countOf(ledger.records.length, "reflection");
   if (ledger?.type === "drops") return dropWords(ledger);
   if (compaction) return compaction.folded ? `fold${compaction.fullFold ? " (full)" : ""}` : "compaction";
-  return count > 0 ? `${kind} ${grouped(count)}` : kind;
+  const words = stateLabel(kind);
+  return count > 0 ? `${words} ${grouped(count)}` : words;
 }
 
 function dropWords({ observationIds, reflectionIds = [], replacedBy = {} }: DropsFact): string {
@@ -61,6 +66,30 @@ function dropWords({ observationIds, reflectionIds = [], replacedBy = {} }: Drop
   return isReplaced
     ? `${countOf(observationIds.length, "observation")} superseded`
     : countOf(observationIds.length, "drop");
+}
+
+/** The same for who does not know the charts. */
+export function plainDecision({ transitions, commands }: Decided): string {
+  return [
+    ...transitions.map(
+      ({ lane, from, to }) => `${LANE_LABELS[lane]}: ${stateLabel(from)} → ${stateLabel(to)}`,
+    ),
+    ...commands.flatMap((command) => commandWords(command)),
+  ].join(", ");
+}
+
+/** What a lane asks for, in words */
+export function commandWords(command: Command): string {
+  switch (command.type) {
+    case "startRun":
+      return `starts ${command.runId}`;
+    case "abortRun":
+      return `breaks off ${command.runId}`;
+    case "requestCompaction":
+      return "asks Pi to compact";
+    case "notify":
+      return command.about === "recorded" ? "says what was recorded" : "says that it failed";
+  }
 }
 
 /** What the lanes made of an event, in one line. */

@@ -1,6 +1,7 @@
 import { LANES, type LaneName } from "../../../reducers/engine/lane-names.ts";
 import { type EventHistory, type LaneMove, lastAtMost, type PastStep, perLane } from "./event-history.ts";
-import type { Axis, CompactionMark, RunMark, Timeline, TimelineRun } from "./viewer-data.ts";
+import { histogramOf, type View as InView, isDense } from "./histogram.ts";
+import type { Axis, CompactionMark, LanesDrawn, RunMark, Timeline, TimelineRun } from "./viewer-data.ts";
 
 export interface TimelineQuery {
   axis: Axis;
@@ -11,18 +12,40 @@ export interface TimelineQuery {
   width: number;
 }
 
-/** A stretch of the time line, thinned so that its size depends on the width and not on the events in it. */
+/** A stretch of the time line, with that of the `real` run if this is a what-if, thinned so that its size depends on the width and not on the events in it. */
 export function timelineOf(
-  { steps, moves, runs, compactions }: EventHistory,
+  history: EventHistory,
   { axis, width, ...asked }: TimelineQuery,
+  real?: EventHistory,
 ): Timeline {
+  const { steps } = history;
+  const last = steps.length - 1;
+  const lastReal = real?.steps.at(-1)?.at ?? 0;
+  const isByEvent = axis === "event";
+  const from = asked.from ?? (isByEvent ? 0 : (steps[0]?.at ?? 0));
+  const end = isByEvent ? last : Math.max(lastReal, steps[last]?.at ?? 0);
+  const to = Math.max(asked.to ?? end, from + (isByEvent ? 1 : 1000));
+  const view = viewOf(history, { axis, from, to, width });
+  return {
+    axis,
+    from,
+    to,
+    offset: (steps[view.first]?.number ?? 1) - view.first,
+    ...lanesDrawn(history, view, width),
+    real: real && !isByEvent ? lanesDrawn(real, viewOf(real, { axis, from, to, width }), width) : null,
+    clocks: clocksIn(view, steps, width),
+  };
+}
+
+function viewOf(
+  { steps }: EventHistory,
+  { axis, from, to, width }: TimelineQuery & { from: number; to: number },
+): View {
   const isByEvent = axis === "event";
   const last = steps.length - 1;
   const xOf = (index: number) => (isByEvent ? index : (steps[index]?.at ?? 0));
   const indexAt = (x: number) => (isByEvent ? Math.floor(x) : lastAtMost(steps, ({ at }) => at, x));
-  const from = asked.from ?? xOf(0);
-  const to = Math.max(asked.to ?? xOf(last), from + (isByEvent ? 1 : 1000));
-  const view: View = {
+  return {
     from,
     to,
     first: Math.max(0, indexAt(from)),
@@ -30,26 +53,29 @@ export function timelineOf(
     perPixel: (to - from) / Math.max(1, width),
     xOf,
   };
+}
+
+function lanesDrawn(history: EventHistory, view: View, width: number): LanesDrawn {
+  const { moves, runs, compactions } = history;
+  if (isDense(history, view, width)) {
+    return {
+      histogram: histogramOf(history, view, width),
+      lanes: perLane(() => []),
+      runs: [],
+      compactions: [],
+    };
+  }
   return {
-    axis,
-    from,
-    to,
+    histogram: null,
     lanes: perLane((lane) => stateSpans(view, moves[lane])),
     runs: runsIn(view, runs),
     compactions: compactionsIn(view, compactions),
-    clocks: clocksIn(view, steps, width),
   };
 }
 
-interface View {
-  from: number;
-  to: number;
-  /** The first event in view, and the one before it if it still holds there */
-  first: number;
-  last: number;
+interface View extends InView {
   /** Units of the axis in one pixel */
   perPixel: number;
-  xOf: (index: number) => number;
 }
 
 /** What is narrower is drawn together with its neighbour, in pixels. */

@@ -1,11 +1,16 @@
 import { dateOf, grouped, timeOfDay } from "../../../reducers/words.ts";
+import { keptEvents, saveRecording } from "./kept-recording.ts";
 import { toggleTheme } from "./keys.ts";
 import { ChartsPanel } from "./panels/charts.tsx";
 import { ClocksPlot } from "./panels/clocks.tsx";
+import { ComparePanel } from "./panels/compare.tsx";
 import { EventDetailPanel } from "./panels/event-detail.tsx";
 import { EventsPanel } from "./panels/events.tsx";
 import { Help } from "./panels/help.tsx";
+import { Hover, hovered, noteHover } from "./panels/hover.tsx";
 import { MemoryPanel } from "./panels/memory.tsx";
+import { Minimap } from "./panels/minimap.tsx";
+import { StretchBar } from "./panels/stretch.tsx";
 import { Swimlanes } from "./panels/swimlanes.tsx";
 import { Transport } from "./panels/transport.tsx";
 import {
@@ -18,6 +23,7 @@ import {
   grows,
   helpShown,
   isBusy,
+  isWide,
   overview,
   type Panel,
   panel,
@@ -28,22 +34,40 @@ import {
 export function App() {
   if (!overview.value) return <p class="alone">{failure.value ?? "Reading…"}</p>;
   if (count.value === 0) return <p class="alone">No event yet.</p>;
+  const shown = isWide.value && panel.value === "memory" ? "event" : panel.value;
   return (
     <>
       <Header />
-      <section class="timeline" aria-label="Time line">
+      <section
+        class="timeline"
+        aria-label="Time line"
+        onPointerMove={noteHover}
+        onPointerLeave={() => {
+          hovered.value = null;
+        }}
+      >
+        <Minimap />
         <Swimlanes />
         <ClocksPlot />
+        <Hover />
       </section>
       <Transport />
-      <main>
+      <StretchBar />
+      <main class={isWide.value ? "wide" : ""}>
         <EventsPanel />
         <section class="panel" aria-label="Selected event" aria-busy={isBusy.value}>
           <Tabs />
-          {panel.value === "event" && <EventDetailPanel />}
-          {panel.value === "charts" && <ChartsPanel />}
-          {panel.value === "memory" && <MemoryPanel />}
+          {shown === "event" && <EventDetailPanel />}
+          {shown === "charts" && <ChartsPanel />}
+          {shown === "memory" && <MemoryPanel />}
+          {shown === "compare" && <ComparePanel />}
         </section>
+        {isWide.value && (
+          <section class="panel beside" aria-label="Memory">
+            <h2>Memory</h2>
+            <MemoryPanel />
+          </section>
+        )}
       </main>
       {helpShown.value && <Help />}
     </>
@@ -80,6 +104,7 @@ function Header() {
       {failure.value && <span class="failure">{failure.value}</span>}
       {known.reading && <span class="muted">reading…</span>}
       <span class="spring" />
+      {source.saveAs !== null && <SaveButton name={source.saveAs} />}
       {grows.value && <FollowButton isLive={source.kind === "live"} />}
       <button
         type="button"
@@ -105,9 +130,29 @@ function Header() {
   );
 }
 
+function SaveButton({ name }: { name: string }) {
+  return (
+    <button
+      type="button"
+      disabled={keptEvents.value === 0}
+      title={`Save what has happened so far as a recording, ${name}; it holds no text`}
+      onClick={() => saveRecording(name)}
+    >
+      Save recording
+    </button>
+  );
+}
+
+const KEPT = "What was shown here before can still be looked at";
+
 function FollowButton({ isLive }: { isLive: boolean }) {
-  if (!connected.value)
-    return <span class="muted">{isLive ? "Pi has gone" : "the inspector has stopped"}</span>;
+  if (!connected.value) {
+    return (
+      <strong class="gone" role="status" title={isLive ? `${KEPT}, and all of it can be saved` : KEPT}>
+        {isLive ? "Pi has gone; this is as far as it came" : "The inspector has stopped"}
+      </strong>
+    );
+  }
   return (
     <button
       type="button"
@@ -125,26 +170,25 @@ const TABS: { name: Panel; label: string; key: string }[] = [
   { name: "event", label: "Event", key: "e" },
   { name: "charts", label: "Charts", key: "c" },
   { name: "memory", label: "Memory", key: "y" },
+  { name: "compare", label: "Compare", key: "v" },
 ];
 
 function Tabs() {
   return (
     <fieldset class="tabs" aria-label="What to show of it">
-      {TABS.filter(({ name }) => name !== "memory" || overview.value?.hasMemory).map(
-        ({ name, label, key }) => (
-          <button
-            key={name}
-            type="button"
-            aria-pressed={panel.value === name}
-            title={`${label} (${key})`}
-            onClick={() => {
-              panel.value = name;
-            }}
-          >
-            {label}
-          </button>
-        ),
-      )}
+      {TABS.filter(({ name }) => name !== "memory" || !isWide.value).map(({ name, label, key }) => (
+        <button
+          key={name}
+          type="button"
+          aria-pressed={panel.value === name}
+          title={`${label} (${key})`}
+          onClick={() => {
+            panel.value = name;
+          }}
+        >
+          {label}
+        </button>
+      ))}
     </fieldset>
   );
 }

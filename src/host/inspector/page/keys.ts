@@ -1,24 +1,25 @@
+import { pinNext } from "./moments.ts";
 import {
   axis,
   count,
   follow,
   grows,
   helpShown,
+  isWide,
   jump,
   LANES,
-  overview,
   type Panel,
   pan,
   panel,
   playing,
   select,
-  selectedX,
   setAxis,
   speed,
   step,
   view,
-  zoom,
+  zoomHere,
 } from "./store.ts";
+import { markStretch } from "./stretch.ts";
 
 /** The keys and what they do, for the help and for the page's `keydown`. */
 export const KEYS: { keys: string; words: string }[] = [
@@ -30,17 +31,19 @@ export const KEYS: { keys: string; words: string }[] = [
   { keys: "Space", words: "play, pause" },
   { keys: "+ −", words: "twice, half as fast" },
   { keys: "f", words: "go to the newest event and follow" },
-  { keys: "/", words: "search the events" },
+  { keys: "/", words: "search the events; Esc there shows all again" },
   { keys: "PgUp PgDn", words: "scroll what is known of the event" },
-  { keys: "e c y", words: "the event, charts, memory" },
+  { keys: "e c y v", words: "the event, charts, memory, comparison" },
+  { keys: "m", words: "pin this event as A, then another one as B, to compare them" },
   { keys: "z x a", words: "zoom in, out, show all" },
   { keys: "[ ]", words: "move the time line" },
+  { keys: "s", words: "mark a stretch here, then its end, and its sums are shown; again: let it go" },
   { keys: "t", words: "event axis, time axis" },
   { keys: "d", words: "light, dark" },
   { keys: "?", words: "this help" },
 ];
 
-const PANELS: Record<string, Panel> = { e: "event", c: "charts", y: "memory" };
+const PANELS: Record<string, Panel> = { e: "event", c: "charts", y: "memory", v: "compare" };
 
 export function onKey(event: KeyboardEvent): void {
   const { target } = event;
@@ -84,7 +87,7 @@ function act({ key, code, shiftKey }: KeyboardEvent): boolean {
   }
   const chosen = PANELS[key];
   if (chosen) {
-    if (chosen !== "memory" || overview.value?.hasMemory) panel.value = chosen;
+    if (chosen !== "memory" || !isWide.value) panel.value = chosen;
     return true;
   }
   const action = ACTIONS[key];
@@ -118,13 +121,15 @@ const ACTIONS: Record<string, (by: number) => void> = {
     if (grows.value) follow();
   },
   "/": () => document.querySelector<HTMLInputElement>("input[type=search]")?.focus(),
-  z: () => zoom(0.5, selectedX.value),
-  x: () => zoom(2, selectedX.value),
+  z: () => zoomHere(0.5),
+  x: () => zoomHere(2),
   a: () => {
     view.value = null;
   },
   "[": () => pan(-0.5),
   "]": () => pan(0.5),
+  m: pinNext,
+  s: markStretch,
   t: () => setAxis(axis.value === "event" ? "time" : "event"),
   d: toggleTheme,
   "?": () => {

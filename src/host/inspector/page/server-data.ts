@@ -5,9 +5,16 @@ import type {
   EventFilter,
   EventPage,
   EventPosition,
+  EventRow,
   Memory,
+  MemoryRecord,
+  MemoryView,
+  MomentsCompared,
   Overview,
   Progress,
+  RecordedPart,
+  RunsCompared,
+  StretchTotals,
   Timeline,
 } from "../history/viewer-data.ts";
 
@@ -18,10 +25,24 @@ let gone = false;
 
 type Query = Record<string, string | number | undefined>;
 
+/** What the server said of events, for when it has gone: the answers to these questions never change. */
+const kept = new Map<string, unknown>();
+const MOST_KEPT = 2000;
+
+/** Asks for what stays as it is. */
+async function askOnce<T>(path: string, query: Query): Promise<T> {
+  const question = `${path} ${JSON.stringify(query)}`;
+  if (kept.has(question)) return kept.get(question) as T;
+  const answer = await ask<T>(path, query);
+  kept.set(question, answer);
+  for (const oldest of kept.keys()) if (kept.size > MOST_KEPT) kept.delete(oldest);
+  return answer;
+}
+
 async function ask<T>(path: string, query: Query = {}): Promise<T> {
   const params = new URLSearchParams({ token });
   for (const [name, value] of Object.entries(query)) if (value !== undefined) params.set(name, String(value));
-  if (gone) throw new Error("nobody answers any more");
+  if (gone) throw new Error("What this page has not shown before cannot be shown any more.");
   const response = await fetch(`/data/${path}?${params}`).catch(() => {
     throw new Error("the inspector does not answer");
   });
@@ -38,8 +59,10 @@ function filterQuery({ types, lanes, text }: EventFilter): Query {
 }
 
 export const askOverview = () => ask<Overview>("overview");
-export const askEventDetail = (index: number) => ask<EventDetail>("event", { index });
-export const askMemory = (index: number) => ask<Memory | null>("memory", { index });
+export const askEventDetail = (index: number) => askOnce<EventDetail>("event", { index });
+export const askMemory = (index: number, view: MemoryView) => askOnce<Memory>("memory", { index, view });
+export const askMemoryRecord = (index: number, { kind, id }: { kind: string; id: string }) =>
+  ask<MemoryRecord>("record", { index, kind, id });
 
 export function askTimeline(
   axis: Axis,
@@ -48,6 +71,10 @@ export function askTimeline(
 ): Promise<Timeline> {
   return ask("timeline", { axis, from: window?.[0], to: window?.[1], width });
 }
+
+export const askMoments = (a: number, b: number) => ask<MomentsCompared>("moments", { a, b });
+export const askRuns = () => ask<RunsCompared>("runs");
+export const askStretch = (from: number, to: number) => ask<StretchTotals>("stretch", { from, to });
 
 export function askEvents(filter: EventFilter, from: number, count: number): Promise<EventPage> {
   return ask("events", { ...filterQuery(filter), from, count });
@@ -79,6 +106,18 @@ export async function askJump(
 export async function askIndexAt(time: number): Promise<number> {
   return (await ask<{ index: number }>("at", { time })).index;
 }
+
+/** The event at a point of the time line. */
+export async function eventAt(axis: Axis, x: number): Promise<EventRow | undefined> {
+  const index = axis === "event" ? Math.round(x) : await askIndexAt(x);
+  return (await askEvents({ types: [], lanes: [], text: "" }, index, 1)).rows[0];
+}
+
+/** The event of a number, or the last one before it; `pending` while it may still be read. */
+export const askNumbered = (number: number) =>
+  ask<{ index: number; pending: boolean }>("numbered", { number });
+
+export const askRecording = (from: number) => ask<RecordedPart>("recording", { from });
 
 /** Follows the source. Calls back on every progress, and with null when who tells of it has gone. */
 export function followSource(listener: (progress: Progress | null) => void): void {

@@ -7,15 +7,18 @@ import type {
   EventFilter,
   EventRow,
   Memory,
+  MemoryView,
   Overview,
   Timeline,
 } from "../history/viewer-data.ts";
+import { keepRecording } from "./kept-recording.ts";
 import {
   askEventDetail,
   askEvents,
   askIndexAt,
   askJump,
   askMemory,
+  askNumbered,
   askOverview,
   askPosition,
   askTimeline,
@@ -24,7 +27,7 @@ import {
 
 export const LANES = Object.keys(LANE_LABELS) as LaneName[];
 
-export type Panel = "event" | "charts" | "memory";
+export type Panel = "event" | "charts" | "memory" | "compare";
 
 export const overview = signal<Overview | null>(null);
 export const failure = signal<string | null>(null);
@@ -32,10 +35,15 @@ export const failure = signal<string | null>(null);
 export const selected = signal(0);
 export const detail = signal<EventDetail | null>(null);
 export const memory = signal<Memory | null>(null);
+export const memoryView = signal<MemoryView>("full");
+/** There is room for the memory beside everything else */
+export const isWide = signal(false);
 export const axis = signal<Axis>("event");
 /** What the time line shows, in units of the axis; the whole when null */
 export const view = signal<readonly [number, number] | null>(null);
 export const timeline = signal<Timeline | null>(null);
+/** The whole of it, while a part is shown */
+export const whole = signal<Timeline | null>(null);
 export const timelineWidth = signal(900);
 export const filter = signal<EventFilter>({ types: [], lanes: [], text: "" });
 export const panel = signal<Panel>("event");
@@ -60,7 +68,10 @@ export function fail(error: unknown): void {
 }
 
 /** Asks the server, and drops the answer when a newer question has been asked meanwhile. */
-function latestOnly<A extends unknown[], T>(ask: (...args: A) => Promise<T>, take: (answer: T) => void) {
+export function latestOnly<A extends unknown[], T>(
+  ask: (...args: A) => Promise<T>,
+  take: (answer: T) => void,
+) {
   let asked = 0;
   let running = false;
   let waiting: A | undefined;
@@ -93,6 +104,10 @@ const loadMemory = latestOnly(askMemory, (answer) => {
 });
 const loadTimeline = latestOnly(askTimeline, (answer) => {
   timeline.value = answer;
+});
+
+const loadWhole = latestOnly(askTimeline, (answer) => {
+  whole.value = answer;
 });
 
 /**
@@ -173,6 +188,24 @@ export function zoom(factor: number, around: number): void {
   view.value = from <= first && to >= last ? null : [Math.max(first, from), Math.min(last, to)];
 }
 
+/** Zooms around the selected event, or around the middle where that is out of sight. */
+export function zoomHere(factor: number): void {
+  const shown = timeline.value;
+  if (!shown) return;
+  const x = selectedX.value;
+  zoom(factor, x >= shown.from && x <= shown.to ? x : (shown.from + shown.to) / 2);
+}
+
+/** Moves the part of the time line that is shown so that its middle is at a point. */
+export function moveView(middle: number): void {
+  const shown = view.value;
+  if (!shown) return;
+  const [first, last] = wholeOf();
+  const size = shown[1] - shown[0];
+  const from = Math.max(first, Math.min(last - size, middle - size / 2));
+  view.value = [from, from + size];
+}
+
 /** Moves the time line by a share of its width. */
 export function pan(share: number): void {
   const shown = timeline.value;
@@ -197,6 +230,17 @@ function showOnTimeline(x: number): void {
   view.value = [from, from + size];
 }
 
+/** What the whole time line spans, in units of the axis */
+export const wholeRange = () => wholeOf();
+
+/** How much larger than the whole the time line is shown; 1 when it is the whole */
+export const magnification = computed(() => {
+  const shown = view.value;
+  if (!shown) return 1;
+  const [first, last] = wholeOf();
+  return (last - first) / Math.max(1e-9, shown[1] - shown[0]);
+});
+
 function wholeOf(): [number, number] {
   const known = overview.value;
   if (!known) return [0, 1];
@@ -208,6 +252,36 @@ export const selectedX = computed(() =>
   axis.value === "event" ? selected.value : (detail.value?.row.at ?? overview.value?.firstAt ?? 0),
 );
 
+/** The number of the event that the address names, until the event has been read */
+let sought: number | null = null;
+let soughtIndex = 0;
+
+/** Goes to the event that the address names; where it names none, to the newest of a running Pi, else to the first decision. */
+async function goToAddress(): Promise<void> {
+  const { hash } = location;
+  const number = Number(new URLSearchParams(hash.slice(1)).get("event") ?? Number.NaN);
+  const { source, firstDecision } = overview.peek() ?? {};
+  if (Number.isInteger(number)) {
+    sought = number;
+    await seek();
+  } else if (hash === NEWEST || (hash === "" && source?.kind === "live")) select(count.value - 1);
+  else select(firstDecision ?? 0);
+}
+
+const NEWEST = "#newest";
+
+async function seek(): Promise<void> {
+  if (sought === null) return;
+  const { index, pending } = await askNumbered(sought);
+  // The server may be ahead of what this page knows to be there.
+  if (!pending && index < count.peek()) sought = null;
+  batch(() => {
+    select(index);
+    following.value = false;
+  });
+  soughtIndex = selected.peek();
+}
+
 /** Loads everything and keeps it loaded as the selection, the view and the source change. */
 export async function start(): Promise<void> {
   try {
@@ -216,10 +290,13 @@ export async function start(): Promise<void> {
     fail(error);
     return;
   }
-  const fromAddress = Number(new URLSearchParams(location.hash.slice(1)).get("event") ?? Number.NaN);
-  select(Number.isInteger(fromAddress) ? fromAddress : count.value - 1);
+  // Two runs meet at a time and not at an event's place in its list.
+  if (overview.value.hasReal) axis.value = "time";
+  await goToAddress().catch(fail);
+  addEventListener("hashchange", () => void goToAddress().catch(fail));
   if (grows.value) {
     connected.value = true;
+    const saves = overview.value?.source.saveAs !== null;
     followSource((progress) => {
       if (!progress) {
         connected.value = false;
@@ -229,21 +306,39 @@ export async function start(): Promise<void> {
         if (overview.value) overview.value = { ...overview.value, ...progress };
         if (following.value) selected.value = Math.max(0, progress.count - 1);
       });
+      // Who goes elsewhere meanwhile does not want to be taken there any more.
+      if (selected.peek() !== soughtIndex) sought = null;
+      seek().catch(fail);
+      if (saves) keepRecording(progress.count).catch(() => {});
     });
   }
+  const wide = matchMedia("(min-width: 1600px)");
+  const widen = () => {
+    isWide.value = wide.matches;
+  };
+  wide.addEventListener("change", widen);
+  widen();
   effect(() => {
     if (count.value > 0) loadDetail(selected.value);
   });
   effect(() => {
-    if (panel.value === "memory" && overview.value?.hasMemory && count.value > 0) loadMemory(selected.value);
+    if ((panel.value === "memory" || isWide.value) && count.value > 0) {
+      loadMemory(selected.value, memoryView.value);
+    }
   });
   effect(() => {
     if (count.value > 0) loadTimeline(axis.value, view.value, timelineWidth.value);
   });
+  effect(() => {
+    if (view.value && count.value > 0) loadWhole(axis.value, null, timelineWidth.value);
+  });
   effect(() => showOnTimeline(selectedX.value));
   effect(() => {
     // Who follows does so again after the page is loaded anew.
-    history.replaceState(null, "", following.value ? "#" : `#event=${selected.value}`);
+    if (following.value) history.replaceState(null, "", NEWEST);
+    else if (detail.value && !isBusy.value && sought === null) {
+      history.replaceState(null, "", `#event=${detail.value.row.number}`);
+    }
   });
   effect(() => {
     if (!playing.value) return;

@@ -43,8 +43,8 @@ const own = new Map<string, Day>();
 
 /** A lock whose holder has died is taken over after so long, in ms; nobody holds one longer than it takes to write a line. */
 const STALE_MS = 5000;
-/** Tried for about twice that long */
-const RETRIES = { retries: 70, factor: 1.2, minTimeout: 10, maxTimeout: 200, randomize: true, unref: true };
+/** Tried for longer than that. A process that is about to end is kept alive for it: what was paid must not be lost. */
+const RETRIES = { retries: 50, factor: 1.2, minTimeout: 10, maxTimeout: 200, randomize: true };
 
 export function openDayFile({ file, now, onFailure }: DayFileOptions): DayFile {
   let hasTold = false;

@@ -20,23 +20,23 @@ export function recordingsDir(agentDir: string): string {
   return join(agentDir, "observational-memory", "debug");
 }
 
-interface SessionRecorderOptions extends Pick<RecorderOptions, "restored" | "onFailure" | "maxBytes"> {
+/** What a session's recordings are begun with, whoever writes them. */
+export type RecordingStart = Pick<RecorderOptions, "header" | "restored" | "keyframe">;
+
+interface RecordingStartOptions extends Pick<RecorderOptions, "restored"> {
   engine: Engine;
   source: BranchSource;
   sessionId: string;
-  agentDir: string;
   /** Of this package and of Pi */
   version: string;
   pi: string;
 }
 
-/** Records a session's event stream under Pi's agent directory, without text. It is fed by hand: `take(step)`. */
-export function createSessionRecorder(options: SessionRecorderOptions): Recorder {
-  const { engine, source, sessionId, agentDir, version, pi, ...rest } = options;
-  return createRecorder({
-    ...rest,
-    file: join(recordingsDir(agentDir), recordingName(sessionId)),
+export function recordingStart(options: RecordingStartOptions): RecordingStart {
+  const { engine, source, sessionId, version, pi, restored } = options;
+  return {
     header: { type: "header", recording: RECORDING_VERSION, version, pi, sessionId },
+    restored,
     keyframe({ seq, at }) {
       const { session, settings, host, contextWindow, daySpent } = engine.state;
       return [
@@ -57,5 +57,17 @@ export function createSessionRecorder(options: SessionRecorderOptions): Recorder
         },
       ];
     },
-  });
+  };
+}
+
+interface SessionRecorderOptions extends Pick<RecorderOptions, "onFailure" | "maxBytes"> {
+  start: RecordingStart;
+  sessionId: string;
+  agentDir: string;
+}
+
+/** Records a session's event stream under Pi's agent directory, without text. It is fed by hand: `take(step)`. */
+export function createSessionRecorder(options: SessionRecorderOptions): Recorder {
+  const { start, sessionId, agentDir, ...rest } = options;
+  return createRecorder({ ...rest, ...start, file: join(recordingsDir(agentDir), recordingName(sessionId)) });
 }

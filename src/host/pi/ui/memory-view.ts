@@ -24,19 +24,14 @@ export function memoryIn(session: SessionState, lookup: EntryLookup, mode: ViewM
 
 /** What `/om:view` shows: the memory that the agent sees, or the full ledger truth at the branch tip. */
 export function memoryView(session: SessionState, lookup: EntryLookup, mode: ViewMode): string {
-  const { observations, reflections } = memoryIn(session, lookup, mode);
+  const shown = memoryIn(session, lookup, mode);
+  const { observations, reflections } = shown;
   const title =
     mode === "full"
       ? "Full memory (the ledger at the branch tip)"
       : "Visible memory (what the agent sees since the last compaction)";
-  const lines = [title];
-  if (mode === "visible" && isVisibleMemoryStale(session.ledger)) {
-    lines.push("The latest compaction was not ours: the agent sees that summary, and not this.");
-  }
-  if (observations.length === 0 && reflections.length === 0) {
-    lines.push(mode === "full" ? "Nothing recorded yet." : nothingVisible(session.ledger));
-    return lines.join("\n");
-  }
+  const lines = [title, ...memoryNotes(session, mode, shown)];
+  if (observations.length === 0 && reflections.length === 0) return lines.join("\n");
   lines.push("", `Reflections (${reflections.length})`, ...reflections.map(renderReflection));
   const { hand } = session.ledger;
   const observationLines = observations.map(
@@ -44,6 +39,22 @@ export function memoryView(session: SessionState, lookup: EntryLookup, mode: Vie
   );
   lines.push("", `Observations (${observations.length})`, ...observationLines);
   return lines.join("\n");
+}
+
+/** What to know of the memory that is shown: that the agent sees another summary, or why there is none. */
+export function memoryNotes(
+  { ledger }: SessionState,
+  mode: ViewMode,
+  { observations, reflections }: { observations: readonly unknown[]; reflections: readonly unknown[] },
+): string[] {
+  const notes: string[] = [];
+  if (mode === "visible" && isVisibleMemoryStale(ledger)) {
+    notes.push("The latest compaction was not ours: the agent sees that summary, and not this.");
+  }
+  if (observations.length === 0 && reflections.length === 0) {
+    notes.push(mode === "full" ? "Nothing recorded yet." : nothingVisible(ledger));
+  }
+  return notes;
 }
 
 function nothingVisible({ counts }: Ledger): string {

@@ -66,6 +66,9 @@ const COMMON_SHARE = 0.05;
 /** A word that so many documents have is looked for as it stands; of rarer ones also what begins with them. */
 const FREQUENT = 50;
 
+/** Where all words are common, messages are looked for among so many of the latest pieces: more would tell nobody anything. */
+const LATEST = 5000;
+
 /** Where a document is written: in an entry, and for a record also which one. */
 interface Place {
   readonly kind: SearchHit["kind"];
@@ -162,11 +165,13 @@ export function createSearchIndex() {
   }
 
   function find(words: readonly string[], fuzzy: number) {
+    const isCommon = words.every((word) => (documents.get(word) ?? 0) > LATEST);
+    const earliest = isCommon ? places.length - LATEST : 0;
     return index.search(words.join(" "), {
       tokenize: () => [...words],
       prefix: (word) => mayBegin(word) && (documents.get(word) ?? 0) < FREQUENT,
       fuzzy: (word) => (fuzzy > 0 && word.length > 3 ? fuzzy : false),
-      boostDocument: (id) => (places[id]?.kind === "source" ? 1 : MEMORY_BOOST),
+      boostDocument: (id) => (places[id]?.kind === "source" ? Number(id >= earliest) : MEMORY_BOOST),
     });
   }
 

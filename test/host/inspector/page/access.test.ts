@@ -3,7 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ROOT } from "../../../support/programs/run-cli.ts";
 import { type Inspected, startInspect } from "../../../support/programs/run-inspect.ts";
-import { HAS_CHROMIUM, openChromium, openPage, settled } from "./browser.ts";
+import { axeFindings, HAS_CHROMIUM, openChromium, openPage, settled } from "./browser.ts";
 
 const RECORDING = join(ROOT, "test/recordings/main-job.ndjson");
 
@@ -72,7 +72,7 @@ describe.skipIf(!HAS_CHROMIUM)(
       await page.keyboard.press("1");
       await page
         .getByRole("status")
-        .filter({ hasText: /^#\d+ .*observer idle → due/ })
+        .filter({ hasText: /^#\d+ .*observer: idle → due/ })
         .waitFor();
       const slider = page.getByRole("slider", { name: "Selected event" });
       expect(await slider.getAttribute("aria-valuetext")).toMatch(/^#\d+, \d\d:\d\d:\d\d$/);
@@ -123,6 +123,49 @@ describe.skipIf(!HAS_CHROMIUM)(
       }
       expect((await page.locator(".scroller").boundingBox())?.height).toBeGreaterThan(100);
       expect((await page.locator(".detail").boundingBox())?.height).toBeGreaterThan(100);
+    });
+
+    it.each(["light", "dark"] as const)("gives axe nothing to find in the %s theme", async (colorScheme) => {
+      await page.setViewportSize({ width: 1280, height: 720 });
+      await page.emulateMedia({ colorScheme });
+      const found: string[] = [];
+      for (const key of ["e", "c", "?"]) {
+        await page.keyboard.press(key);
+        await settled(page);
+        found.push(...(await axeFindings(page)));
+      }
+      await page.keyboard.press("Escape");
+      expect(found).toEqual([]);
+    });
+
+    it.each([
+      [800, 600],
+      [1280, 800],
+      [1920, 1080],
+    ])("keeps the selected event in sight at %i by %i", async (width, height) => {
+      await page.setViewportSize({ width, height });
+      for (const key of ["Home", "n", "n", "n", "n", "End", "p", "p"]) {
+        await page.keyboard.press(key);
+        await settled(page).catch(() => expect.fail(`not in sight after ${key}`));
+      }
+    });
+
+    it("says when nothing matches, and Escape in the search clears the whole filter", async () => {
+      await page.getByRole("button", { name: "runs", exact: true }).click();
+      await page.keyboard.press("/");
+      await page.keyboard.type("no such word");
+      await page.getByText("No event matches.").waitFor();
+      await page.keyboard.press("Escape");
+      await page.getByText("No event matches.").waitFor({ state: "detached" });
+      await page.getByRole("button", { name: "runs", exact: true, pressed: false }).waitFor();
+      expect(await page.getByRole("searchbox").inputValue()).toBe("");
+      expect(await page.locator(".scroller li").count()).toBeGreaterThan(3);
+      // The same for who has no keyboard at hand
+      await page.keyboard.press("/");
+      await page.keyboard.type("no such word");
+      await page.getByRole("button", { name: "Show all" }).click();
+      expect(await page.getByRole("searchbox").inputValue()).toBe("");
+      await settled(page);
     });
 
     it("complains of nothing", () => expect(complaints).toEqual([]));

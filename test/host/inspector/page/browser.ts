@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import axe from "axe-core";
 import { type Browser, chromium, type Page } from "playwright-core";
 
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
@@ -34,6 +35,7 @@ export async function openPage(
 ): Promise<{ page: Page; complaints: string[] }> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 720 }, colorScheme });
   const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
   const complaints: string[] = [];
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type())) complaints.push(message.text());
@@ -53,12 +55,21 @@ export async function openPage(
   return { page, complaints };
 }
 
+/** Everything that axe finds wrong with the page as it stands, in words; empty when it finds nothing. */
+export async function axeFindings(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate(() => (window as unknown as { axe: typeof axe }).axe.run());
+  return violations.flatMap(({ id, help, nodes }) =>
+    nodes.map(({ target, failureSummary }) => `${id} (${help}): ${target.join(" ")} ${failureSummary}`),
+  );
+}
+
 /** Resolves when the page shows what it has selected, its row among the events in sight. */
 export async function settled(page: Page): Promise<void> {
   await page.locator(".panel[aria-busy=false]").waitFor();
   await page.waitForFunction(() => {
     const row = document.querySelector(".scroller li.selected")?.getBoundingClientRect();
     const sight = document.querySelector(".scroller")?.getBoundingClientRect();
-    return row && sight && row.top >= sight.top && row.bottom <= sight.bottom;
+    return row && sight && row.top > sight.top - 1 && row.bottom < sight.bottom + 1;
   });
 }

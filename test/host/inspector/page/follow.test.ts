@@ -31,7 +31,7 @@ describe.skipIf(!HAS_CHROMIUM)("a recording that another Pi is writing", { timeo
     writeFileSync(file, `${EARLY.text}\n`);
     browser = await openChromium();
     served = await startInspect([file]);
-    ({ page, complaints } = await openPage(browser, served.page));
+    ({ page, complaints } = await openPage(browser, `${served.page}#newest`));
   });
   afterAll(async () => {
     await served?.stop();

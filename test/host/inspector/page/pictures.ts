@@ -9,7 +9,10 @@ import { DEMO_SCRIPT } from "../../../../demo/conversation/demo-script.ts";
 import { DEMO_MEMORY, runDemo } from "../../../../demo/demo-run.ts";
 import { startScriptedModel } from "../../../../demo/model/scripted-model.ts";
 import { createIo } from "../../../../src/host/cli/io.ts";
-import { openFileSource } from "../../../../src/host/inspector/event-sources/file-source.ts";
+import {
+  type OpenFileOptions,
+  openFileSource,
+} from "../../../../src/host/inspector/event-sources/file-source.ts";
 import { startInspectServer } from "../../../../src/host/inspector/server/inspect-server.ts";
 import { loadViewer } from "../../../../src/host/inspector/server/viewer-files.ts";
 import { openTerminal } from "../../../pi/support/terminal.ts";
@@ -25,13 +28,28 @@ const browser = await openChromium();
 try {
   const { sessionFile, recordingsDir } = await runDemo({ dir }, new AbortController().signal);
   const [recording = ""] = readdirSync(recordingsDir);
-  await viewerPictures(browser, join(recordingsDir, recording), [
-    { name: "viewer-light", theme: "light", keys: ["p", "p"] },
-    { name: "viewer-charts-light", theme: "light", keys: ["p", "p", "c"] },
-    { name: "viewer-dark", theme: "dark", keys: ["p", "p"] },
-    { name: "viewer-charts-dark", theme: "dark", keys: ["p", "p", "c"] },
+  const file = join(recordingsDir, recording);
+  const texts = { session: sessionFile };
+  const opened = ["End", "p"];
+  await viewerPictures(browser, file, texts, [
+    { name: "viewer-light", theme: "light", keys: opened },
+    { name: "viewer-charts-light", theme: "light", keys: [...opened, "c"] },
+    { name: "viewer-dark", theme: "dark", keys: opened },
+    { name: "viewer-charts-dark", theme: "dark", keys: [...opened, "c"] },
+    { name: "viewer-memory-dark", theme: "dark", keys: [...opened, "y"], click: ".memory .new .line" },
+    { name: "viewer-moments-light", theme: "light", keys: ["2", "2", "2", "2", "m", ...opened, "m"] },
+    {
+      name: "viewer-stretch-light",
+      theme: "light",
+      keys: ["n", "s", "n", "n", "n", "n", "n", "s", "z", "z"],
+    },
+    { name: "viewer-small-light", theme: "light", keys: opened, size: { width: 800, height: 600 } },
+    { name: "viewer-wide-light", theme: "light", keys: opened, size: { width: 1920, height: 1080 } },
   ]);
-  await viewerPictures(browser, sessionFile, [{ name: "viewer-memory-dark", theme: "dark", keys: ["y"] }]);
+  const patch = { observeAfterTokens: 3000 };
+  await viewerPictures(browser, file, { ...texts, patch }, [
+    { name: "viewer-what-if-light", theme: "light", keys: ["v"] },
+  ]);
   await terminalPictures(browser);
 } finally {
   await browser.close();
@@ -41,19 +59,31 @@ interface Picture {
   name: string;
   theme: "light" | "dark";
   keys: string[];
+  /** What is clicked then */
+  click?: string;
+  /** Unset: as `openPage` has it */
+  size?: { width: number; height: number };
 }
 
-async function viewerPictures(chromium: Browser, file: string, pictures: Picture[]): Promise<void> {
-  const source = await openFileSource(createIo(), file);
+async function viewerPictures(
+  chromium: Browser,
+  file: string,
+  options: OpenFileOptions,
+  pictures: Picture[],
+): Promise<void> {
+  const source = await openFileSource(createIo(), file, options);
   await source.ready;
   const server = await startInspectServer({ source, viewer: await loadViewer() });
-  for (const { name, theme, keys } of pictures) {
+  for (const { name, theme, keys, click, size } of pictures) {
     const { page, complaints } = await openPage(chromium, server.page, theme);
+    if (size) await page.setViewportSize(size);
     await sleep(500);
     for (const key of keys) {
       await page.keyboard.press(key);
       await sleep(300);
     }
+    if (click) await page.locator(click).first().click();
+    if (click) await sleep(500);
     await page.screenshot({ path: join(IMAGES, `${name}.png`) });
     if (complaints.length > 0) throw new Error(`${name}: ${complaints.join("; ")}`);
     await page.context().close();

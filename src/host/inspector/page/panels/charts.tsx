@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import type { LaneName } from "../../../../reducers/engine/lane-names.ts";
-import { compact, LANE_LABELS } from "../../../../reducers/words.ts";
+import { compact, LANE_LABELS, stateLabel } from "../../../../reducers/words.ts";
 import type { LaidOutChart } from "../../history/viewer-data.ts";
 import { stateStyle } from "../state-style.ts";
 import { detail, LANES, overview, selected } from "../store.ts";
@@ -19,7 +19,7 @@ export function ChartsPanel() {
       class="charts"
       // By their widths, so that all are drawn at one scale.
       style={{
-        gridTemplateColumns: lanes.map((lane) => `minmax(0, ${LAID_OUT_CHARTS[lane].width}fr)`).join(" "),
+        gridTemplateColumns: lanes.map((lane) => `minmax(230px, ${LAID_OUT_CHARTS[lane].width}fr)`).join(" "),
       }}
     >
       {lanes.map((lane) => (
@@ -50,7 +50,7 @@ function Chart({ lane }: { lane: LaneName }) {
         </button>
         {now && (
           <span class="state" style={stateStyle(now.state)}>
-            {now.state}
+            {stateLabel(now.state)}
           </span>
         )}
       </figcaption>
@@ -88,7 +88,7 @@ function Chart({ lane }: { lane: LaneName }) {
               <title>{description}</title>
               <rect x={x} y={y} width={width} height={height} rx={5} />
               <text x={x + width / 2} y={group ? y + 15 : y + height / 2 + 4}>
-                {label}
+                {stateLabel(label)}
               </text>
             </g>
           );
@@ -100,7 +100,7 @@ function Chart({ lane }: { lane: LaneName }) {
           const words = transitions.map(({ event, guard }) => (guard ? `${event} [${guard}]` : event));
           return (
             <g key={id} class={`edge ${kind} ${isLast && just ? "just" : ""}`}>
-              <title>{`${id.replace(">", " → ")}: taken ${times} times\n${words.join("\n")}`}</title>
+              <title>{`${id.split(">").map(stateLabel).join(" → ")}: taken ${times} times\n${words.join("\n")}`}</title>
               <polyline
                 points={points.map(({ x, y }) => `${x},${y}`).join(" ")}
                 stroke-width={isLast ? 2.5 : times === 0 ? 1 : 1 + 2 * (Math.log1p(times) / Math.log1p(most))}

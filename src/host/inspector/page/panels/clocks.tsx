@@ -36,11 +36,12 @@ export function ClocksPlot() {
       const shown = timeline.value;
       if (!shown || !element) return;
       const width = timelineWidth.value + GUTTER.left + GUTTER.right;
-      const look = `${theme} ${shown.axis}`;
+      const isDense = shown.histogram !== null;
+      const look = `${theme} ${shown.axis} ${isDense}`;
       if (!plot || drawn !== look) {
         plot?.destroy();
         drawn = look;
-        plot = new uPlot(optionsFor(width, element), dataOf(shown), element);
+        plot = new uPlot(optionsFor(width, element, isDense), dataOf(shown), element);
       } else {
         plot.setSize({ width, height: HEIGHT });
         plot.setData(dataOf(shown), false);
@@ -92,13 +93,20 @@ function timeLabel(x: number, splits: readonly number[]): string {
   return step % MINUTE === 0 ? timeOfDay(x).slice(0, "HH:MM".length) : timeOfDay(x);
 }
 
-function optionsFor(width: number, element: HTMLElement): uPlot.Options {
+function optionsFor(width: number, element: HTMLElement, isDense: boolean): uPlot.Options {
   // A canvas knows no variables and neither light nor dark; a style that is in use does.
   const colour = (name: string) => {
     element.style.color = `var(${name})`;
     return getComputedStyle(element).color;
   };
-  const line = (name: string) => ({ stroke: colour(name), width: 1.5, points: { show: false } });
+  // A clock stays as it is until the next event. Where a pixel has many of them, its lowest and highest value are joined.
+  const paths = uPlot.paths.stepped?.({ align: 1 });
+  const line = (name: string): uPlot.Series => ({
+    stroke: isDense ? `color-mix(in srgb, ${colour(name)} 45%, transparent)` : colour(name),
+    width: isDense ? 1 : 1.5,
+    points: { show: false },
+    ...(!isDense && paths && { paths }),
+  });
   return {
     width,
     height: HEIGHT,
@@ -118,7 +126,9 @@ function optionsFor(width: number, element: HTMLElement): uPlot.Options {
         grid: { show: false },
         ticks: { stroke: colour("--line"), size: 4 },
         values: (_plot, splits) =>
-          splits.map((x, _at, all) => (axis.value === "event" ? `#${compact(x + 1)}` : timeLabel(x, all))),
+          splits.map((x, _at, all) =>
+            axis.value === "event" ? `#${compact(x + (timeline.value?.offset ?? 1))}` : timeLabel(x, all),
+          ),
         space: 90,
         incrs: axis.value === "time" ? TIME_STEPS : EVENT_STEPS,
       },

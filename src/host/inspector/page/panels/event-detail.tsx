@@ -1,40 +1,49 @@
-import { compact, dateOf, grouped, LANE_LABELS, timeOfDay } from "../../../../reducers/words.ts";
-import type { Change } from "../../history/viewer-data.ts";
+import { signal } from "@preact/signals";
+import {
+  compact,
+  dateOf,
+  EVENT_LABELS,
+  grouped,
+  LANE_LABELS,
+  stateLabel,
+  timeOfDay,
+} from "../../../../reducers/words.ts";
+import type { Change, MemoryChanges } from "../../history/viewer-data.ts";
+import { pinNext, pins } from "../moments.ts";
 import { stateStyle } from "../state-style.ts";
-import { detail, LANES } from "../store.ts";
+import { detail, fail, jump, LANES, overview } from "../store.ts";
+import { Lines } from "./memory-line.tsx";
 
 /** The selected event: what it changed first, then why each lane is where it is, then everything else. */
 export function EventDetailPanel() {
   const shown = detail.value;
   if (!shown) return null;
-  const { row, changes, lanes, commands, result, ledger, spend } = shown;
+  const { row, changes, lanes, commands, memory, result, ledger, spend } = shown;
   return (
     <div class="detail">
       <p class="event-line">
-        <strong>#{grouped(row.number)}</strong> <code>{row.type}</code> <span>{row.words}</span>
+        <strong>#{grouped(row.number)}</strong> <span title={row.type}>{EVENT_LABELS[row.type]}</span>{" "}
+        <span class="said">{row.words}</span>
         {row.modelled && <span class="modelled">~ modelled</span>}
+        <LinkButton number={row.number} />
+        <button type="button" class="link" title="To compare it with another moment (m)" onClick={pinNext}>
+          Pin as {pins.value.a ? "B" : "A"}
+        </button>
         <span class="muted">
           {dateOf(row.at)} {timeOfDay(row.at)}
         </span>
       </p>
       <div class="columns">
         <div>
+          <MemoryChangesPart changes={memory} />
           <h2>What changed</h2>
-          {changes.length === 0 ? <p class="muted">Nothing.</p> : <Changes changes={changes} />}
+          {changes.length === 0 ? <NothingChanged /> : <Changes changes={changes} />}
           {commands.length > 0 && (
             <>
-              <h2>Commands</h2>
+              <h2>What the lanes do</h2>
               <ul class="commands">
                 {commands.map((command) => (
-                  <li key={`${command.type} ${command.runId}`}>
-                    <code>{command.type}</code>{" "}
-                    {command.type === "startRun"
-                      ? command.worker
-                      : command.type === "notify"
-                        ? command.about
-                        : ""}{" "}
-                    <span class="muted">{command.runId}</span>
-                  </li>
+                  <li key={command}>{command}</li>
                 ))}
               </ul>
             </>
@@ -54,7 +63,7 @@ export function EventDetailPanel() {
                 <dt>{LANE_LABELS[lane]}</dt>
                 <dd>
                   <span class="state" style={stateStyle(lanes[lane].state)}>
-                    {lanes[lane].state}
+                    {stateLabel(lanes[lane].state)}
                   </span>{" "}
                   {lanes[lane].why}
                 </dd>
@@ -67,7 +76,8 @@ export function EventDetailPanel() {
           <table class="spend">
             <thead>
               <tr>
-                {["", "runs", "requests", "in", "out", "cost"].map((name) => (
+                <td />
+                {["runs", "requests", "in", "out", "cost"].map((name) => (
                   <th key={name}>{name}</th>
                 ))}
               </tr>
@@ -95,6 +105,61 @@ export function EventDetailPanel() {
   );
 }
 
+function MemoryChangesPart({ changes: { added, dropped } }: { changes: MemoryChanges }) {
+  return (
+    <>
+      {added.length > 0 && (
+        <>
+          <h2>Memory added</h2>
+          <Lines lines={added} />
+        </>
+      )}
+      {dropped.length > 0 && (
+        <>
+          <h2>Memory dropped</h2>
+          <Lines lines={dropped} />
+        </>
+      )}
+    </>
+  );
+}
+
+/** The command that shows this event again, also when nobody serves this page any more. */
+function LinkButton({ number }: { number: number }) {
+  const source = overview.value?.source;
+  if (!source?.command) return null;
+  const link = `${source.command} --event ${number}`;
+  return (
+    <button
+      type="button"
+      class="link"
+      title={source.saveAs === null ? link : `${link}\n(after Save recording, in the folder with that file)`}
+      onClick={() => copyLink(link)}
+    >
+      {copied.value === link ? "Copied" : "Copy link"}
+    </button>
+  );
+}
+
+const copied = signal("");
+
+function copyLink(link: string): void {
+  navigator.clipboard.writeText(link).then(() => {
+    copied.value = link;
+  }, fail);
+}
+
+function NothingChanged() {
+  return (
+    <p class="muted">
+      Nothing.{" "}
+      <button type="button" class="to-event" title="p" onClick={() => jump(null, -1)}>
+        The last change before it
+      </button>
+    </p>
+  );
+}
+
 /** In full while that has room in its column */
 function fitting(value: number): string {
   return value < 1_000_000 ? grouped(value) : compact(value);
@@ -107,9 +172,13 @@ function Changes({ changes }: { changes: Change[] }) {
         {changes.map(({ name, before, after, delta }) => (
           <tr key={name}>
             <th>{name}</th>
-            <td class="before">{before}</td>
+            <td class="before" title={before}>
+              {before}
+            </td>
             <td class="arrow">→</td>
-            <td class="after">{after}</td>
+            <td class="after" title={after}>
+              {after}
+            </td>
             <td class={delta !== null && delta < 0 ? "delta less" : "delta more"}>
               {delta === null || Math.abs(delta) > 1e12
                 ? ""

@@ -1,7 +1,7 @@
 import { effect, signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { LaneName } from "../../../../reducers/engine/lane-names.ts";
-import { grouped, LANE_LABELS, timeOfDay } from "../../../../reducers/words.ts";
+import { EVENT_LABELS, grouped, LANE_LABELS, timeOfDay } from "../../../../reducers/words.ts";
 import type { EventFilter, EventPage, EventRow } from "../../history/viewer-data.ts";
 import { askEvents, askPosition } from "../server-data.ts";
 import { count, filter, following, LANES, select, selected } from "../store.ts";
@@ -22,7 +22,16 @@ const GROUPS: { label: string; types: string[] }[] = [
   { label: "entries", types: ["branch.extended", "branch.replaced"] },
   { label: "agent", types: ["agent.started", "turn.ended", "agent.settled"] },
   { label: "runs", types: ["run.demanded", "run.finished"] },
-  { label: "compaction", types: ["compaction.started", "compaction.finished", "compaction.failed"] },
+  {
+    label: "compaction",
+    types: [
+      "compaction.started",
+      "compaction.finished",
+      "compaction.failed",
+      "cache.expired",
+      "cache.warmed",
+    ],
+  },
   { label: "session", types: ["session.opened", "session.closed", "model.selected"] },
 ];
 
@@ -54,8 +63,12 @@ export function EventsPanel() {
   return (
     <section class="events" aria-label="Events">
       <FilterBar />
-      <div
+      <section
         class="scroller"
+        aria-label="List of events"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by the keyboard
+        tabIndex={0}
+        style={`--digits: ${String(count.value).length}`}
         ref={scroller}
         onWheel={({ deltaY }) => {
           if (deltaY < 0) following.value = false;
@@ -68,14 +81,15 @@ export function EventsPanel() {
           top.value = positionAt(event.currentTarget.scrollTop, page.peek().matches);
         }}
       >
-        <div style={{ height: `${Math.max(height, ROW)}px` }}>
+        {matches === 0 && <NoMatch searched={page.value.searched} />}
+        <div style={{ height: `${height}px` }}>
           <ol style={{ transform: `translateY(${Math.max(0, offset)}px)` }}>
             {rows.map((row) => (
               <Row key={row.index} row={row} />
             ))}
           </ol>
         </div>
-      </div>
+      </section>
     </section>
   );
 }
@@ -94,13 +108,32 @@ function Row({ row: { index, number, at, type, modelled, words, decision, lanes 
       <time>{timeOfDay(at)}</time>
       <span class="type">
         {modelled ? "~" : ""}
-        {type}
+        {EVENT_LABELS[type]}
       </span>
       <span class={lanes.length > 0 ? "decision" : "words"}>
         {decision === "" ? words : `${words === "" ? "" : `${words} · `}${decision}`}
       </span>
     </li>
   );
+}
+
+function NoMatch({ searched }: { searched: number }) {
+  if (searched === 0 || searched < count.value) return null;
+  return (
+    <p class="no-match">
+      No event matches.{" "}
+      <button type="button" title="Esc in the search" onClick={showAll}>
+        Show all
+      </button>
+    </p>
+  );
+}
+
+/** Takes the filter away, with what is being typed. */
+function showAll(): void {
+  clearTimeout(typing);
+  typed.value = "";
+  change({ types: [], lanes: [], text: "" });
 }
 
 function FilterBar() {
@@ -113,6 +146,9 @@ function FilterBar() {
         aria-label="Search the events"
         value={typed.value}
         onInput={(event) => changeSoon(event.currentTarget.value)}
+        onKeyDown={({ key }) => {
+          if (key === "Escape") showAll();
+        }}
       />
       <output class="muted">{matchWords(page.value)}</output>
       <div class="chips">
@@ -205,14 +241,16 @@ async function loadRows(): Promise<void> {
 async function showSelected(): Promise<void> {
   const index = selected.value;
   const wanted = filter.value;
+  const inSight = rowsInSight.value;
   if (count.value === 0) return;
   const isWanted = () => index === selected.peek() && wanted === filter.peek();
   const position = await askPosition(wanted, index, isWanted).catch(() => null);
   if (position === null || !isWanted()) return;
-  const inSight = rowsInSight.peek();
   const first = top.peek();
   if (position >= first && position < first + inSight) return;
-  top.value = Math.max(0, position < first ? position - 2 : position - inSight + 3);
+  // With what comes before and after it, where there is room for that.
+  const beside = Math.min(2, Math.floor((inSight - 1) / 2));
+  top.value = Math.max(0, position < first ? position - beside : position - inSight + 1 + beside);
 }
 
 /** Where a row is in the scroller, and which row is at a place; the two differ from a plain product for very long lists. */

@@ -15,7 +15,12 @@ export function Help() {
         helpShown.value = false;
       }}
     >
-      <h2>Keys</h2>
+      <div class="help-head">
+        <h2>Keys</h2>
+        <button type="button" onClick={() => dialog.current?.close()}>
+          Close (Esc)
+        </button>
+      </div>
       <dl>
         {KEYS.map(({ keys, words }) => (
           <div key={keys}>
@@ -27,13 +32,10 @@ export function Help() {
         ))}
       </dl>
       <p class="muted">
-        On the time line: click or drag selects, the wheel zooms, ⇧ and the wheel moves. Below each lane a
-        line is a run: ● recorded, ○ found nothing, ✕ failed, ◌ stale or aborted. Upright lines are
-        compactions.
+        On the time line: click or drag selects, ⇧ and drag selects a stretch, the wheel zooms, ⇧ and the
+        wheel moves. Below each lane a line is a run: ● recorded, ○ found nothing, ✕ failed, ◌ stale or
+        aborted. Upright lines are compactions.
       </p>
-      <button type="button" onClick={() => dialog.current?.close()}>
-        Close (Esc)
-      </button>
     </dialog>
   );
 }

@@ -1,47 +1,68 @@
-import { signal } from "@preact/signals";
-import { detail, memory } from "../store.ts";
+import { useEffect, useRef } from "preact/hooks";
+import { grouped } from "../../../../reducers/words.ts";
+import type { MemoryLine, MemoryView } from "../../history/viewer-data.ts";
+import { detail, memory, memoryView, overview } from "../store.ts";
+import { Lines } from "./memory-line.tsx";
 
-const which = signal<"visible" | "full">("visible");
+const VIEWS: { name: MemoryView; label: string; title: string }[] = [
+  { name: "full", label: "all that holds", title: "All that is recorded and was not dropped" },
+  { name: "visible", label: "as the agent sees it", title: "What the latest fold put before the agent" },
+  { name: "dropped", label: "dropped", title: "What was dropped, superseded or replaced" },
+];
 
-/** The memory's text at the selected event: what the agent sees, or the whole ledger. */
+/** The memory at the selected event. */
 export function MemoryPanel() {
   const shown = memory.value;
+  const panel = useRef<HTMLDivElement>(null);
+  useEffect(() => panel.current?.querySelector(".new")?.scrollIntoView({ block: "nearest" }), [shown]);
   return (
-    <div class="memory">
+    <div class="memory" ref={panel}>
       <p class="event-line">
-        {(["visible", "full"] as const).map((name) => (
+        {VIEWS.map(({ name, label, title }) => (
           <button
             key={name}
             type="button"
             class="chip"
-            aria-pressed={which.value === name}
+            title={title}
+            aria-pressed={memoryView.value === name}
             onClick={() => {
-              which.value = name;
+              memoryView.value = name;
             }}
           >
-            {name === "visible" ? "as the agent sees it" : "full"}
+            {label}
           </button>
         ))}
-        <span class="muted">at #{detail.value?.row.number}</span>
+        <span class="muted">at #{grouped(detail.value?.row.number ?? 0)}</span>
       </p>
-      {shown && (
-        <div class="lines">
-          {shown[which.value].split("\n").map((line, at) => (
-            // Lines have no identity but their place.
-            <Line key={at} line={line} />
-          ))}
-        </div>
-      )}
+      {!overview.value?.hasTexts && <NoTexts />}
+      {shown?.notes.map((note) => (
+        <p key={note} class="muted">
+          {note}
+        </p>
+      ))}
+      {shown && <Part title="Reflections" lines={shown.reflections} />}
+      {shown && <Part title="Observations" lines={shown.observations} />}
     </div>
   );
 }
 
-function Line({ line }: { line: string }) {
-  const [, id, rest] = /^\[([0-9a-f]{12})\] (.*)$/.exec(line) ?? [];
-  if (id === undefined) return <p class={line === "" ? "gap" : "heading"}>{line}</p>;
+function Part({ title, lines }: { title: string; lines: MemoryLine[] }) {
+  if (lines.length === 0) return null;
   return (
-    <p>
-      <code>{id}</code> {rest}
+    <>
+      <h2>
+        {title} ({grouped(lines.length)})
+      </h2>
+      <Lines lines={lines} />
+    </>
+  );
+}
+
+function NoTexts() {
+  return (
+    <p class="muted">
+      A recording holds no text, and the file of its session was not found on this machine:{" "}
+      <code>--session FILE</code> names it, and its memory and messages are shown here.
     </p>
   );
 }

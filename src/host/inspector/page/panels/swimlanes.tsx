@@ -1,11 +1,14 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { LaneName } from "../../../../reducers/engine/lane-names.ts";
-import { compact, duration, LANE_LABELS, timeOfDay } from "../../../../reducers/words.ts";
-import type { Timeline, TimelineRun } from "../../history/viewer-data.ts";
+import { compact, duration, LANE_LABELS, stateLabel, timeOfDay } from "../../../../reducers/words.ts";
+import type { LanesDrawn, Timeline, TimelineRun } from "../../history/viewer-data.ts";
+import { pins } from "../moments.ts";
+import { eventAt } from "../server-data.ts";
 import { stateStyle } from "../state-style.ts";
 import {
   axis,
   detail,
+  fail,
   LANES,
   pan,
   select,
@@ -15,13 +18,15 @@ import {
   timelineWidth,
   zoom,
 } from "../store.ts";
+import { type StretchEnd, selectStretch, stretch } from "../stretch.ts";
+import { LaneHistogram } from "./histogram.tsx";
 
 /** Space left and right of what is drawn, in pixels; the clocks' plot keeps the same. */
 export const GUTTER = { left: 104, right: 24 };
 
-const ROW = 30;
-const BAR = 14;
-const HEIGHT = LANES.length * ROW + 4;
+/** Height of a lane's row and of its bar, in pixels: alone, and where each lane has two */
+const ALONE = { row: 30, bar: 14 };
+const PAIRED = { row: 21, bar: 10 };
 
 /** Where a value of the axis is, in pixels from the left edge. */
 export function pixelOf({ from, to }: Timeline, x: number): number {
@@ -44,57 +49,100 @@ export function Swimlanes() {
   return (
     <div class="swimlanes" ref={host} onWheel={onWheel} onPointerDown={scrub} onPointerMove={scrub}>
       {shown && (
-        <svg width="100%" height={HEIGHT} role="img" aria-label="States of the lanes over time">
-          {LANES.map((lane, row) => (
-            <Lane key={lane} lane={lane} row={row} shown={shown} />
-          ))}
-          {shown.compactions.map(({ x, index, result, count }) => (
-            <g key={index}>
-              <title>{`compaction ${result}${count > 1 ? `, ${count} of them` : ""}`}</title>
-              <line
-                class={result === "failed" ? "compaction-line failed" : "compaction-line"}
-                x1={pixelOf(shown, x)}
-                x2={pixelOf(shown, x)}
-                y1={0}
-                y2={HEIGHT}
-              />
-            </g>
-          ))}
+        <svg width="100%" height={heightOf(shown)} role="img" aria-label="States of the lanes over time">
+          {LANES.map((lane, row) =>
+            shown.real ? (
+              <g key={lane}>
+                <Lane lane={lane} row={2 * row} run="real" drawn={shown.real} shown={shown} size={PAIRED} />
+                <Lane lane={lane} row={2 * row + 1} run="what if" drawn={shown} shown={shown} size={PAIRED} />
+              </g>
+            ) : (
+              <Lane key={lane} lane={lane} row={row} drawn={shown} shown={shown} size={ALONE} />
+            ),
+          )}
+          {shown.real && <Compactions drawn={shown.real} shown={shown} isReal />}
+          <Compactions drawn={shown} shown={shown} />
         </svg>
       )}
+      {shown && <StretchMark shown={shown} />}
+      {shown && <PinMarks shown={shown} />}
       {shown && <Cursor shown={shown} />}
     </div>
   );
 }
 
-function Lane({ lane, row, shown }: { lane: LaneName; row: number; shown: Timeline }) {
-  const top = row * ROW + 4;
+function heightOf({ real }: Timeline): number {
+  return (real ? 2 * LANES.length * PAIRED.row : LANES.length * ALONE.row) + 4;
+}
+
+function Compactions({
+  drawn,
+  shown,
+  isReal = false,
+}: {
+  drawn: LanesDrawn;
+  shown: Timeline;
+  isReal?: boolean;
+}) {
+  const height = heightOf(shown);
+  return drawn.compactions.map(({ x, index, result, count }) => (
+    <g key={index}>
+      <title>{`compaction ${result}${count > 1 ? `, ${count} of them` : ""}${isReal ? ", as it was" : ""}`}</title>
+      <line
+        class={`compaction-line ${result === "failed" ? "failed" : ""} ${isReal ? "real" : ""}`}
+        x1={pixelOf(shown, x)}
+        x2={pixelOf(shown, x)}
+        y1={0}
+        y2={height}
+      />
+    </g>
+  ));
+}
+
+interface LaneProps {
+  lane: LaneName;
+  row: number;
+  /** Which of two runs it is, in words */
+  run?: "real" | "what if";
+  drawn: LanesDrawn;
+  shown: Timeline;
+  size: typeof ALONE;
+}
+
+function Lane({ lane, row, run, drawn, shown, size }: LaneProps) {
+  const top = row * size.row + 4;
+  const base = top + size.bar - 3;
+  const place = { left: GUTTER.left, top, height: size.bar, below: size.row - size.bar - 4 };
   return (
     <g>
-      <text class="lane-name" x={8} y={top + 11}>
-        {LANE_LABELS[lane]}
+      <text class={run === "what if" ? "run-name" : "lane-name"} x={8} y={base}>
+        {run === "what if" ? "what if" : LANE_LABELS[lane]}
+        {run && (
+          <title>{`${LANE_LABELS[lane]}, ${run === "real" ? "as it was" : "under the other settings"}`}</title>
+        )}
       </text>
-      <Strips lane={lane} shown={shown} top={top} />
-      {shown.lanes[lane].map(([x0, x1, state]) => {
+      {drawn.histogram && <LaneHistogram lane={lane} histogram={drawn.histogram} place={place} />}
+      <Strips lane={lane} drawn={drawn} shown={shown} top={top} bar={size.bar} />
+      {drawn.lanes[lane].map(([x0, x1, state]) => {
         const left = pixelOf(shown, x0);
         const width = pixelOf(shown, x1) - left;
         if (width < STRIP) return null;
         return (
           <g key={x0} class="span" style={stateStyle(state)}>
-            <title>{`${LANE_LABELS[lane]}: ${state}`}</title>
-            <rect x={left} y={top} width={width} height={BAR} />
-            {width > state.length * 6.5 + 8 && (
-              <text x={left + 5} y={top + 11}>
-                {state}
+            <title>{`${LANE_LABELS[lane]}: ${stateLabel(state)}`}</title>
+            <rect x={left} y={top} width={width} height={size.bar} />
+            {width > stateLabel(state).length * 6.5 + 8 && (
+              <text x={left + 5} y={base}>
+                {stateLabel(state)}
               </text>
             )}
           </g>
         );
       })}
-      {shown.runs
-        .filter((run) => run.lane === lane)
-        .map((run) => (
-          <Run key={run.runId} run={run} top={top + BAR + 2} shown={shown} />
+      {drawn.runs
+        .filter((each) => each.lane === lane)
+        .map((each) => (
+          <Run key={each.runId} run={each} top={top + size.bar + 2} shown={shown} isReal={run === "real"} />
         ))}
     </g>
   );
@@ -103,19 +151,24 @@ function Lane({ lane, row, shown }: { lane: LaneName; row: number; shown: Timeli
 /** Stretches that are narrower have no room for a word. A long recording has a thousand of them. */
 const STRIP = 12;
 
+interface StripsProps extends Pick<LaneProps, "lane" | "drawn" | "shown"> {
+  top: number;
+  bar: number;
+}
+
 /** All narrow stretches of a lane, those of one state as one shape. */
-function Strips({ lane, shown, top }: { lane: LaneName; shown: Timeline; top: number }) {
+function Strips({ lane, drawn, shown, top, bar }: StripsProps) {
   const shapes = new Map<string, string>();
-  for (const [x0, x1, state] of shown.lanes[lane]) {
+  for (const [x0, x1, state] of drawn.lanes[lane]) {
     const left = pixelOf(shown, x0);
     const width = Math.max(0.75, pixelOf(shown, x1) - left);
     if (width >= STRIP) continue;
-    const shape = `M${left.toFixed(2)} ${top}h${width.toFixed(2)}v${BAR}h${(-width).toFixed(2)}z`;
+    const shape = `M${left.toFixed(2)} ${top}h${width.toFixed(2)}v${bar}h${(-width).toFixed(2)}z`;
     shapes.set(state, (shapes.get(state) ?? "") + shape);
   }
   return [...shapes].map(([state, shape]) => (
     <g key={state} class="span" style={stateStyle(state)}>
-      <title>{`${LANE_LABELS[lane]}: ${state}`}</title>
+      <title>{`${LANE_LABELS[lane]}: ${stateLabel(state)}`}</title>
       <path d={shape} />
     </g>
   ));
@@ -123,7 +176,17 @@ function Strips({ lane, shown, top }: { lane: LaneName; shown: Timeline; top: nu
 
 const MARKS: Record<string, string> = { recorded: "●", empty: "○", failed: "✕", stale: "◌", aborted: "◌" };
 
-function Run({ run, top, shown }: { run: TimelineRun; top: number; shown: Timeline }) {
+function Run({
+  run,
+  top,
+  shown,
+  isReal,
+}: {
+  run: TimelineRun;
+  top: number;
+  shown: Timeline;
+  isReal: boolean;
+}) {
   const left = Math.max(GUTTER.left, pixelOf(shown, run.x0));
   const right = Math.min(GUTTER.left + timelineWidth.value, pixelOf(shown, run.x1));
   const words = [
@@ -133,7 +196,10 @@ function Run({ run, top, shown }: { run: TimelineRun; top: number; shown: Timeli
     run.durationMs === null ? "" : duration(run.durationMs),
   ];
   return (
-    <g class={`run outcome-${run.outcome ?? "open"}`} onPointerDown={(event) => choose(event, run)}>
+    <g
+      class={`run outcome-${run.outcome ?? "open"}`}
+      onPointerDown={(event) => (isReal ? undefined : choose(event, run))}
+    >
       <title>{words.filter((word) => word !== "").join(" · ")}</title>
       <line x1={left} x2={Math.max(left + 1, right)} y1={top + 4} y2={top + 4} />
       {run.outcome && (
@@ -148,6 +214,36 @@ function Run({ run, top, shown }: { run: TimelineRun; top: number; shown: Timeli
 function choose(event: PointerEvent, run: TimelineRun): void {
   event.stopPropagation();
   select(run.to ?? run.from);
+}
+
+/** The selected stretch, over the lanes */
+function StretchMark({ shown }: { shown: Timeline }) {
+  const chosen = stretch.value;
+  if (!chosen) return null;
+  const xOf = ({ index, at }: StretchEnd) => (shown.axis === "event" ? index : at);
+  const [from, to] = [Math.max(shown.from, xOf(chosen.from)), Math.min(shown.to, xOf(chosen.to))];
+  if (to < from) return null;
+  const left = pixelOf(shown, from);
+  return (
+    <div
+      class="stretch"
+      style={{ left: `${left}px`, width: `${Math.max(2, pixelOf(shown, to) - left)}px` }}
+    />
+  );
+}
+
+/** Where the two pinned moments are */
+function PinMarks({ shown }: { shown: Timeline }) {
+  return (["a", "b"] as const).map((name) => {
+    const row = pins.value[name];
+    const x = shown.axis === "event" ? row?.index : row?.at;
+    if (x === undefined || x < shown.from || x > shown.to) return null;
+    return (
+      <b key={name} class="pin-mark" style={{ left: `${pixelOf(shown, x)}px` }}>
+        {name.toUpperCase()}
+      </b>
+    );
+  });
 }
 
 /** The selected event's line, through the lanes and the clocks. */
@@ -179,11 +275,24 @@ function valueAt(event: MouseEvent): number | undefined {
 
 const PRIMARY_BUTTON = 1;
 
-/** Selects what is under the pointer, while the button is down. */
+/** Where a stretch is being drawn from, by event */
+let drawnFrom: StretchEnd | null = null;
+
+/** Selects what is under the pointer, while the button is down; with ⇧ the stretch from where it went down. */
 export function scrub(event: PointerEvent): void {
   if ((event.buttons & PRIMARY_BUTTON) === 0) return;
   const value = valueAt(event);
-  if (value !== undefined) selectAt(value);
+  if (value === undefined) return;
+  if (event.shiftKey) drawStretch(value, event.type === "pointerdown");
+  else selectAt(value);
+}
+
+function drawStretch(x: number, isStart: boolean): void {
+  eventAt(axis.value, x).then((found) => {
+    if (!found) return;
+    if (isStart || !drawnFrom) drawnFrom = found;
+    selectStretch(drawnFrom, found);
+  }, fail);
 }
 
 export function onWheel(event: WheelEvent): void {

@@ -1,5 +1,18 @@
-import { grouped, LANE_LABELS, timeOfDay } from "../../../../reducers/words.ts";
-import { count, detail, jump, LANES, playing, select, selected, speed, step } from "../store.ts";
+import { EVENT_LABELS, grouped, LANE_LABELS, timeOfDay } from "../../../../reducers/words.ts";
+import {
+  count,
+  detail,
+  jump,
+  LANES,
+  magnification,
+  playing,
+  select,
+  selected,
+  speed,
+  step,
+  view,
+  zoomHere,
+} from "../store.ts";
 
 /** One slider for everything, and the ways to move it. */
 export function Transport() {
@@ -35,7 +48,9 @@ export function Transport() {
       />
       <output class="where" aria-live={playing.value ? "off" : "polite"}>
         #{where} <span class="muted">{time}</span>
-        <span class="spoken">{shown && ` ${shown.row.type} ${shown.row.words} ${shown.row.decision}`}</span>
+        <span class="spoken">
+          {shown && ` ${EVENT_LABELS[shown.row.type]} ${shown.row.words} ${shown.row.decision}`}
+        </span>
       </output>
       <label class="speed" title="Events a second (+ −)">
         <select
@@ -54,6 +69,37 @@ export function Transport() {
             ))}
         </select>
       </label>
+      <span class="zoom">
+        <button
+          type="button"
+          title="Zoom in (z, the wheel)"
+          aria-label="Zoom in"
+          onClick={() => zoomHere(0.5)}
+        >
+          +
+        </button>
+        <button
+          type="button"
+          title="Zoom out (x, the wheel)"
+          aria-label="Zoom out"
+          disabled={view.value === null}
+          onClick={() => zoomHere(2)}
+        >
+          −
+        </button>
+        {view.value !== null && (
+          <button
+            type="button"
+            class="zoomed"
+            title="Show all (a)"
+            onClick={() => {
+              view.value = null;
+            }}
+          >
+            {times(magnification.value)} · show all
+          </button>
+        )}
+      </span>
       <span class="jumps">
         <span class="muted">change of</span>
         {LANES.map((lane, at) => (
@@ -80,6 +126,11 @@ export function Transport() {
       </span>
     </section>
   );
+}
+
+/** `2×`, `1.5×` */
+function times(factor: number): string {
+  return `${factor < 10 ? factor.toFixed(1).replace(/\.0$/, "") : grouped(factor)}×`;
 }
 
 const SPEEDS = [1, 2, 8, 32, 128, 1024, 8192];
