@@ -23,7 +23,14 @@ export default async function runTask({ verb, file, options }: BatchTask): Promi
     // Whatever one file does to us, the others have their turn.
     const exit = error instanceof UsageError ? EXIT.usage : EXIT.difference;
     const message = messageOf(error);
-    return { type: "file", file, hash, exit, error: message.replace(`${file}: `, ""), result: null };
+    return {
+      type: "file",
+      file,
+      hash,
+      exit,
+      error: message.replace(file, "").replace(/^[:,]\s*/, ""),
+      result: null,
+    };
   }
 }
 

@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
-import { Tinypool } from "tinypool";
 import { messageOf } from "../../../reducers/message-of.ts";
 import { countOf, grouped } from "../../../reducers/words.ts";
 import { EXIT, type Io } from "../io.ts";
@@ -44,6 +43,7 @@ export async function runBatch(io: Io, { verb, files, options, batch, ...shown }
   const asJson = batch.ndjson === true || batch.json === true;
   const journal = openJournal(batch.resume, { type: "batch", verb, options });
   const jobs = batch.jobs ?? Math.max(1, availableParallelism() - 1);
+  const { Tinypool } = await import("tinypool");
   const pool = new Tinypool({
     filename: workerFile(),
     minThreads: 1,
@@ -106,6 +106,7 @@ export async function runBatch(io: Io, { verb, files, options, batch, ...shown }
 }
 
 function workerFile(): string {
+  // Takes the source when it is there (a checkout), the build otherwise.
   const source = new URL("./batch-worker.ts", import.meta.url);
   const file = existsSync(source) ? source : new URL("./batch-worker.js", import.meta.url);
   return fileURLToPath(file);
