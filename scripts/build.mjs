@@ -113,14 +113,11 @@ async function bundle(rolldown, input, { external, minify }) {
   return output.filter(({ type }) => type === "chunk");
 }
 
-/** The pool starts its threads from files of its own. */
-const THREADS = /^tinypool(?:\/|$)/;
-
-/** Pi's own packages come from the Pi that loads us, OpenTelemetry's from whoever wants it. */
+/** Pi's own packages come from the Pi that loads us, OpenTelemetry's from whoever wants it; the pool starts its threads from its own files. */
 function isHost(id) {
   return (
     isBuiltin(id) ||
-    THREADS.test(id) ||
+    id === "tinypool" ||
     /^@(earendil-works|opentelemetry)\//.test(id) ||
     NATIVE_EXTRAS.includes(id)
   );

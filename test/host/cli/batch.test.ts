@@ -123,7 +123,7 @@ describe("many files", { timeout: 120_000 }, () => {
     const out = join(dir, "documents");
     const exported = start(["export", join(sessions, "s00*.jsonl"), "-o", out]);
     expect(exported.code).toBe(0);
-    expect(readdirSync(out)).toHaveLength(50);
+    expect(readdirSync(out)).toHaveLength(30);
     expect(readFileSync(join(out, "s0000.md"), "utf8")).toContain("#");
   });
 

@@ -106,8 +106,8 @@ export async function runBatch(io: Io, { verb, files, options, batch, ...shown }
 }
 
 function workerFile(): string {
-  // Takes the source when it is there (a checkout), the build otherwise.
-  const source = new URL("./batch-worker.ts", import.meta.url);
-  const file = existsSync(source) ? source : new URL("./batch-worker.js", import.meta.url);
-  return fileURLToPath(file);
+  // The source in a checkout; of a build, this may be a chunk.
+  const places = ["./batch-worker.ts", "./batch-worker.js", "../batch-worker.js"];
+  const files = places.map((place) => fileURLToPath(new URL(place, import.meta.url)));
+  return files.find((file) => existsSync(file)) ?? "";
 }

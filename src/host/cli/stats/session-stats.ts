@@ -99,8 +99,8 @@ async function statsOfRecording(io: Io, source: RecordingSource): Promise<Stats>
     onStep({ event }) {
       if (event.type !== "run.finished" || !event.failure) return true;
       const { worker, failure } = event;
-      const kinds = (failures[worker] ??= {});
-      kinds[failure.kind] = (kinds[failure.kind] ?? 0) + 1;
+      const kinds = failures[worker] ?? {};
+      failures[worker] = { ...kinds, [failure.kind]: (kinds[failure.kind] ?? 0) + 1 };
       return true;
     },
   });

@@ -94,15 +94,18 @@ function createTotal() {
       recordings++;
       recordedCost += stats.cost;
       for (const [worker, kinds] of Object.entries(stats.failures)) {
-        const all = (failures[worker] ??= {});
+        const all = { ...failures[worker] };
         for (const [kind, n] of Object.entries(kinds)) all[kind] = (all[kind] ?? 0) + n;
+        failures[worker] = all;
       }
     },
     lines(): string[] {
       const failed = failureWords(failures);
       return [
         ...(sessions > 0 ? [`${countOf(sessions, "session")}: ${spendWords([...runs.values()])}`] : []),
-        ...(recordings > 0 ? [`${countOf(recordings, "recording")}: ${dollars(recordedCost)}`] : []),
+        ...(recordings > 0
+          ? [`${countOf(recordings, "recording")}: ${recordedCost > 0 ? dollars(recordedCost) : "—"}`]
+          : []),
         ...(failed === "" ? [] : [`Failed in recordings: ${clipped(failed, 200)}`]),
       ];
     },
