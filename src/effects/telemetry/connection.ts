@@ -35,6 +35,8 @@ export function isTelemetryWanted(env: Environment): boolean {
 export interface Connection {
   readonly api: OpenTelemetryApi;
   readonly sink: TelemetrySink;
+  /** Where spans belong that begin inside no other: to whatever started this process, if it has said so. */
+  readonly root: Context;
   /**
    * Lets go of it. When its last user does, and no session will follow, what waits is sent, as long as the SDK takes for that or
    * `patienceOf` the environment allows.
@@ -53,13 +55,13 @@ interface ConnectOptions {
 interface Shared {
   api: OpenTelemetryApi;
   sink: TelemetrySink;
+  root: Context;
   /** Sends what waits, and takes back what was registered. */
   shutdown?: () => Promise<void>;
 }
 
 let shared: Promise<Shared> | undefined;
 let users = 0;
-
 let hasTold = false;
 
 /**
@@ -71,11 +73,12 @@ export async function connect(options: ConnectOptions): Promise<Connection | und
   const mine = shared;
   users++;
   try {
-    const { api, sink, shutdown } = await mine;
+    const { api, sink, root, shutdown } = await mine;
     let isReleased = false;
     return {
       api,
       sink,
+      root,
       async release({ isLast }) {
         if (isReleased) return;
         isReleased = true;
@@ -103,7 +106,14 @@ async function open({ env, version, onProblem }: ConnectOptions): Promise<Shared
     meters: api.metrics.getMeterProvider(),
     version,
   });
-  return { api, sink, ...(shutdown && { shutdown }) };
+  const root = isHosted ? api.ROOT_CONTEXT : startersContext(api, env);
+  return { api, sink, root, ...(shutdown && { shutdown }) };
+}
+
+/** An orchestrator hands its span on to the processes that it starts in these variables, as the standard has it. */
+function startersContext({ propagation, ROOT_CONTEXT }: OpenTelemetryApi, env: Environment): Context {
+  const { TRACEPARENT: traceparent, TRACESTATE: tracestate, BAGGAGE: baggage } = env;
+  return propagation.extract(ROOT_CONTEXT, { traceparent, tracestate, baggage });
 }
 
 async function startSdk(

@@ -38,7 +38,6 @@ export function createTelemetry({ withContent, connect }: TelemetryOptions): Tel
   const recordsOf = createProjection();
   /** What was active where a run or a compaction began: its span is a child of that. */
   const surroundings = new Map<string, Context | undefined>();
-  const atOpening = activeContext();
   let waiting: ((connection: Connection) => void)[] | undefined = [];
   /** What was appended since a run ended last, if its text may be told */
   let appended: readonly EntryFact[] = [];
@@ -61,17 +60,17 @@ export function createTelemetry({ withContent, connect }: TelemetryOptions): Tel
   }
 
   function sendSpan(record: SpanRecord): void {
-    const parent = surroundings.get(record.cause) ?? activeContext() ?? atOpening;
+    const around = surroundings.get(record.cause) ?? activeContext();
     surroundings.delete(record.cause);
-    hand(({ api, sink }) => sink.span(record, parent ?? api.ROOT_CONTEXT));
+    hand(({ api, sink, root }) => sink.span(record, around && api.trace.getSpan(around) ? around : root));
   }
 
   function follow(step: Step, lookup: EntryLookup): void {
     const { event } = step;
     for (const command of step.commands) {
-      if (command.type === "startRun") surroundings.set(command.runId, activeContext() ?? atOpening);
+      if (command.type === "startRun") surroundings.set(command.runId, activeContext());
     }
-    if (event.type === "compaction.started") surroundings.set(COMPACTION, activeContext() ?? atOpening);
+    if (event.type === "compaction.started") surroundings.set(COMPACTION, activeContext());
     const { spans, measurements } = recordsOf(step);
     for (const span of spans) sendSpan(event.type === "run.finished" ? withRecords(span, lookup) : span);
     if (measurements.length > 0) {
