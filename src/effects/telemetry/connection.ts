@@ -52,7 +52,7 @@ export interface Connection {
   release(options: { isLast: boolean }): Promise<void>;
 }
 
-interface ConnectOptions {
+export interface ConnectOptions {
   env: Environment;
   /** Version of this package */
   version: string;

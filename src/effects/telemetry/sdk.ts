@@ -75,7 +75,10 @@ export function onComplaint({ diag, DiagLogLevel }: OpenTelemetryApi, hear: (wor
 function plainWords(text: string): string {
   try {
     const { message, code } = fieldsOf(JSON.parse(text));
-    return `what was measured could not be sent: ${textOf(message) || textOf(code) || text}`;
+    const words = textOf(message) || textOf(code) || text;
+    // The classes that it went through say nothing to a user.
+    const [, cause = words] = /\bError: ([^)\n]+)/.exec(words) ?? [];
+    return `what was measured could not be sent: ${cause}`;
   } catch {
     return text;
   }

@@ -11,7 +11,7 @@ import {
   sumOf,
 } from "../../support/programs/otlp-receiver.ts";
 import { agent, warnings } from "../faults/outcome.ts";
-import { lanesAtRest, NEVER, onlyObserver, SMALL, withPi } from "../support/harness.ts";
+import { lanesAtRest, NEVER, onlyObserver, SMALL, waitFor, withPi } from "../support/harness.ts";
 
 const JSON_OTLP = { OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" };
 
@@ -144,6 +144,30 @@ describe("a collector that never answers", () => {
       },
       { silent: true },
     );
+  });
+});
+
+describe("a collector that is gone", () => {
+  it("is one warning, and costs the session nothing else", async () => {
+    const env = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9",
+      OTEL_EXPORTER_OTLP_TIMEOUT: "300",
+      OTEL_METRIC_EXPORT_INTERVAL: "500",
+    };
+    await withPi({ script: { agent }, memory: onlyObserver(500), env }, async (host) => {
+      await host.pi.prompt("What is in bay 4?");
+      await lanesAtRest(host.pi);
+      await waitFor(() => warnings(host).length > 0, "the warning");
+      await host.pi.prompt("What is in bay 5?");
+      await lanesAtRest(host.pi);
+      expect(warnings(host)).toEqual([
+        "OpenTelemetry: what was measured could not be sent: connect ECONNREFUSED 127.0.0.1:9",
+      ]);
+      const recorded = (await host.pi.entries()).filter(
+        ({ customType }) => customType === "om.observations.recorded",
+      );
+      expect(recorded).toHaveLength(2);
+    });
   });
 });
 
