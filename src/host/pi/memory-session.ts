@@ -11,9 +11,7 @@ import type { LiveSession } from "../../effects/live-session.ts";
 import { runLoop } from "../../effects/loop.ts";
 import { promptCacheWatch } from "../../effects/prompt-cache.ts";
 import { whenGone } from "../../effects/session-life.ts";
-import { connect, isTelemetryWanted } from "../../effects/telemetry/connection.ts";
-import { capturesContent, recallSpan } from "../../effects/telemetry/content.ts";
-import { createTelemetry } from "../../effects/telemetry/telemetry.ts";
+import { openTelemetry } from "../../effects/telemetry/telemetry.ts";
 import { workerRuns } from "../../effects/workers/runs.ts";
 import { createEngine } from "../../machines/engine.ts";
 import type { Unstamped } from "../../reducers/engine/events.ts";
@@ -160,23 +158,16 @@ export function openMemorySession(
         onFailure: (message) => session.notify(message, "warning"),
       })
     : undefined;
-  const withContent = capturesContent(process.env);
   const { hasUI } = ctx;
-  const telemetry = isTelemetryWanted(process.env)
-    ? createTelemetry({
-        withContent,
-        connect: () =>
-          connect({
-            env: process.env,
-            version: packageJson.version,
-            onProblem(message) {
-              // Where there is no user interface nobody would see that nothing is sent, and the session may be over by now.
-              if (hasUI) session.notify(message, "warning");
-              else process.stderr.write(`${harmlessText(message)}\n`);
-            },
-          }),
-      })
-    : undefined;
+  const telemetry = openTelemetry({
+    env: process.env,
+    version: packageJson.version,
+    onProblem(message) {
+      // Where there is no user interface nobody would see that nothing is sent, and the session may be over by now.
+      if (hasUI) session.notify(message, "warning");
+      else process.stderr.write(`${harmlessText(message)}\n`);
+    },
+  });
   // A terminal has a line for each ledger entry (entry-renderers.ts); a notice would say it twice.
   const showsEntries = ctx.mode === "tui" && pi.registerEntryRenderer !== undefined;
   const demands = createRunDemands({
@@ -325,7 +316,7 @@ export function openMemorySession(
       const rendered = renderRecall(recalled, options);
       const text = isFound(recalled) ? rendered.text : undefined;
       const facts = { sessionId, id: recalled.id, query: options.query, text };
-      telemetry?.span(recallSpan({ ...facts, startedAt, endedAt: session.now() }, withContent));
+      telemetry?.recall({ ...facts, startedAt, endedAt: session.now() });
       // Pi before 1.0 knows of a tool's failure only when it throws.
       if (!isFound(recalled)) throw new Error(rendered.text);
       return {
