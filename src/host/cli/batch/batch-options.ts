@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { ordinalOf } from "../options.ts";
-import type { BatchOptions } from "./batch.ts";
+import type { BatchOptions } from "./batch-record.ts";
 
 /** Adds the options that a command takes for many files. */
 export function withBatchOptions(command: Command): Command {

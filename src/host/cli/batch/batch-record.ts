@@ -25,3 +25,21 @@ export const BatchHeaderSchema = z.object({
   options: z.unknown(),
 });
 export type BatchHeader = z.infer<typeof BatchHeaderSchema>;
+
+/** The verbs that take many files; `verify` is `replay --verify`. */
+export type BatchVerb = "replay" | "verify" | "stats" | "doctor" | "export";
+
+/** The options that every verb takes for many files. */
+export interface BatchOptions {
+  jobs?: number;
+  ndjson?: boolean;
+  json?: boolean;
+  resume?: string;
+}
+
+/** What a worker thread is asked to do. */
+export interface BatchTask {
+  verb: BatchVerb;
+  file: string;
+  options: object;
+}

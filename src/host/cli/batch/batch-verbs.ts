@@ -5,6 +5,7 @@ import { ownSettings, surroundings } from "../input/surroundings.ts";
 import { EXIT, type Io } from "../io.ts";
 import { type ReplayOptions, replayFile } from "../replay/replay-command.ts";
 import { statsOf } from "../stats/session-stats.ts";
+import type { BatchVerb } from "./batch-record.ts";
 
 /** How a verb works on one file among many. */
 interface VerbOnFile {
@@ -18,7 +19,7 @@ interface VerbOnFile {
 }
 
 /** The verbs that take many files. Options are what commander has made of the command line. */
-export const BATCH_VERBS = {
+export const BATCH_VERBS: Readonly<Record<BatchVerb, VerbOnFile>> = {
   replay: {
     async run(io, file, options, values) {
       const exit = await replayFile(io, file, {
@@ -56,5 +57,4 @@ export const BATCH_VERBS = {
       return { exit, result: { written } };
     },
   },
-} as const satisfies Record<string, VerbOnFile>;
-export type BatchVerb = keyof typeof BATCH_VERBS;
+};

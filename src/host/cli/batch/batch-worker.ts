@@ -1,15 +1,8 @@
 import { messageOf } from "../../../reducers/message-of.ts";
 import { EXIT, type Io, UsageError } from "../io.ts";
-import type { BatchRecord } from "./batch-record.ts";
-import { BATCH_VERBS, type BatchVerb } from "./batch-verbs.ts";
+import type { BatchRecord, BatchTask } from "./batch-record.ts";
+import { BATCH_VERBS } from "./batch-verbs.ts";
 import { fileHash } from "./file-hash.ts";
-
-/** What a worker thread is asked to do. */
-export interface BatchTask {
-  verb: BatchVerb;
-  file: string;
-  options: object;
-}
 
 /** Runs a verb on a file. A fault of the file's is a record like any other. */
 export default async function runTask({ verb, file, options }: BatchTask): Promise<BatchRecord> {

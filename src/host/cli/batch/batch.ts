@@ -5,18 +5,8 @@ import { messageOf } from "../../../reducers/message-of.ts";
 import { countOf, grouped } from "../../../reducers/words.ts";
 import { EXIT, type Io } from "../io.ts";
 import { openJournal } from "./batch-journal.ts";
-import type { BatchRecord } from "./batch-record.ts";
-import type { BatchVerb } from "./batch-verbs.ts";
-import type { BatchTask } from "./batch-worker.ts";
+import type { BatchOptions, BatchRecord, BatchTask, BatchVerb } from "./batch-record.ts";
 import { fileHash } from "./file-hash.ts";
-
-/** The options that every verb takes for many files. */
-export interface BatchOptions {
-  jobs?: number;
-  ndjson?: boolean;
-  json?: boolean;
-  resume?: string;
-}
 
 interface Batch {
   verb: BatchVerb;

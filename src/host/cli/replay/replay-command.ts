@@ -4,10 +4,10 @@ import type { ReplayStep } from "../../../machines/recording/replay-step.ts";
 import { LANES, type LaneName } from "../../../reducers/engine/lane-names.ts";
 import type { Settings } from "../../../reducers/settings.ts";
 import { countOf, dollars, listed } from "../../../reducers/words.ts";
-import { type BatchOptions, runBatch } from "../batch/batch.ts";
+import { runBatch } from "../batch/batch.ts";
 import { batchFiles, isBatch } from "../batch/batch-files.ts";
 import { asksForBatch, splitOptions, withBatchOptions } from "../batch/batch-options.ts";
-import type { BatchRecord } from "../batch/batch-record.ts";
+import type { BatchOptions, BatchRecord } from "../batch/batch-record.ts";
 import { EXIT, type Io, UsageError } from "../io.ts";
 import { FILE_ARGUMENT, LEAF_OPTION, SET_OPTION, setWords } from "../options.ts";
 import {
