@@ -10,18 +10,25 @@ import { HAS_TMUX, openTerminal, type PiTerminal } from "./support/terminal.ts";
 if (!HAS_TMUX) console.warn("The terminal's tests are skipped: there is no tmux.");
 
 /** Pi in a terminal with a scripted model; the caller closes both. */
-async function open(memory: MemorySettings, observer: Handler = defaultObserver) {
+async function open(
+  memory: MemorySettings,
+  observer: Handler = defaultObserver,
+  size?: { columns: number; rows: number },
+) {
   const dir = mkdtempSync(join(tmpdir(), "memory-lanes-terminal-"));
   const model: ScriptedModel = await startScriptedModel({
     agent: (_request, nth) => ({ text: prose(120, nth) }),
     observer,
   });
-  const terminal = openTerminal({
-    dir,
-    modelUrl: model.url,
-    settings: { quietStartup: true, "observational-memory": memory },
-    extensions: [EXTENSION],
-  });
+  const terminal = openTerminal(
+    {
+      dir,
+      modelUrl: model.url,
+      settings: { quietStartup: true, "observational-memory": memory },
+      extensions: [EXTENSION],
+    },
+    size,
+  );
   return {
     terminal,
     async close() {
@@ -110,3 +117,57 @@ describe.skipIf(!HAS_TMUX)("in a real terminal", { timeout: 60_000 }, () => {
     }
   });
 });
+
+const SIZES = [
+  { columns: 80, rows: 24 },
+  { columns: 50, rows: 20 },
+  { columns: 40, rows: 12 },
+];
+
+describe.skipIf(!HAS_TMUX)("the lanes in a small terminal", { timeout: 60_000 }, () => {
+  it.each(SIZES)("are all there at $columns × $rows, within their border", async (size) => {
+    const { terminal, close } = await open(NEVER, defaultObserver, size);
+    try {
+      await terminal.shows(/om observe/);
+      await run(terminal, "/om:lanes");
+      const first = await terminal.shows(/╭─ Memory lanes ─*╮[\s\S]*q closes *│[^╰]*╰─*╯/);
+      const seen: string[] = linesWithin(first);
+      for (;;) {
+        const [, to = "", of = ""] = /to (\d+) of (\d+)/.exec(terminal.screen()) ?? [];
+        if (to === of) break;
+        terminal.press("Down");
+        const next = await terminal.shows(new RegExp(`to ${Number(to) + 1} of ${of}`));
+        seen.push(linesWithin(next).at(-1) ?? "");
+      }
+      const text = seen.join(" ").replace(/\s+/g, " ");
+      for (const words of [
+        "observer idle ·········· 0 of 10,000,000",
+        "why 10,000,000 more tokens make it due",
+        "reflect/drop idle",
+        "last 0 compactions on this branch",
+        "memory 0 active observations, 0 reflections, 0 dropped; pool 0, target",
+        "runs none since this session was opened",
+      ]) {
+        expect(text).toContain(words);
+      }
+      expect(text).toMatch(/model \S+$/);
+      terminal.press("Home");
+      await terminal.shows(/╭─ Memory lanes ─*╮\s+│ observer/);
+    } finally {
+      await close();
+    }
+  });
+});
+
+/** What stands between the overlay's borders, all of which must be there, without its last two lines. */
+function linesWithin(screen: string): string[] {
+  const all = screen.split("\n");
+  const top = all.findIndex((line) => line.includes("╭─ Memory lanes"));
+  const bottom = all.findIndex((line) => line.includes("╰─"));
+  const left = all[top]?.indexOf("╭") ?? -1;
+  const right = all[top]?.indexOf("╮") ?? -1;
+  expect(all[bottom]?.indexOf("╯")).toBe(right);
+  const within = all.slice(top + 1, bottom);
+  for (const line of within) expect([line[left], line[right]]).toEqual(["│", "│"]);
+  return within.slice(0, -2).map((line) => line.slice(left + 1, right).trim());
+}

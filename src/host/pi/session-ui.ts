@@ -12,7 +12,7 @@ import { modelName } from "./model-choice.ts";
 import { type RecordingStart, recordingName } from "./recording/session-recorder.ts";
 import { demandedLane, type RunDemands } from "./run-demand.ts";
 import { openLanesOverlay, type PiTui } from "./ui/lanes-overlay.ts";
-import { lanesLines } from "./ui/lanes-overlay-text.ts";
+import { lanesText } from "./ui/lanes-overlay-text.ts";
 import { memoryView, type ViewMode } from "./ui/memory-view.ts";
 import { statusReport } from "./ui/status-report.ts";
 
@@ -176,7 +176,7 @@ export function createSessionUi(options: SessionUiOptions, show: Show) {
         return;
       }
       const { state, snapshot } = engine;
-      show(command, lanesLines({ state, snapshot, workerModel: workerModel(), now: Date.now() }).join("\n"));
+      show(command, lanesText({ state, snapshot, workerModel: workerModel(), now: Date.now() }));
     },
 
     /** Runs a lane now. Print mode ends with its prompt, so only there the command waits for the result. */
