@@ -24,7 +24,11 @@ async function open(
     {
       dir,
       modelUrl: model.url,
-      settings: { quietStartup: true, "observational-memory": memory },
+      settings: {
+        quietStartup: true,
+        compaction: { keepRecentTokens: 500 },
+        "observational-memory": memory,
+      },
       extensions: [EXTENSION],
     },
     size,
@@ -57,8 +61,9 @@ describe.skipIf(!HAS_TMUX)("in a real terminal", { timeout: 60_000 }, () => {
   }, 60_000);
   afterAll(() => close?.());
 
-  it("shows the clocks in the footer", async () => {
+  it("shows the clocks in the footer, and says the first time what om is", async () => {
     await terminal.shows(/om observe ····· reflect ····· compact ·····/);
+    await terminal.shows(/om is short for observational\s+memory/);
   });
 
   it("shows a quiet line for what was recorded, and all of it when asked to", async () => {
@@ -93,6 +98,23 @@ describe.skipIf(!HAS_TMUX)("in a real terminal", { timeout: 60_000 }, () => {
     await terminal.shows(/^(?![\s\S]*esc or q closes)/);
   });
 
+  it("says in one line what a fold made of what", async () => {
+    const folding = await open({ ...NEVER, observeAfterTokens: 300, compactAfterTokens: 3000 });
+    try {
+      await folding.terminal.shows(/om observe/);
+      for (const seed of [8, 9]) {
+        folding.terminal.type(prose(2000, seed));
+        folding.terminal.press("Enter");
+        await folding.terminal.shows(new RegExp(`note ${seed}[\\s\\S]*◦ Memory: |Memory: folded`));
+      }
+      await folding.terminal.shows(
+        /Memory: folded \d+ observations? and 0 reflections, no model asked:\s+\d+k? to \d+k? tokens/,
+      );
+    } finally {
+      await folding.close();
+    }
+  });
+
   it("leaves the footer only where notices are switched off", async () => {
     // The observer answers when its full gauge has been seen.
     const seen = Promise.withResolvers<void>();
@@ -107,7 +129,7 @@ describe.skipIf(!HAS_TMUX)("in a real terminal", { timeout: 60_000 }, () => {
       await quiet.terminal.shows(/om observe/);
       quiet.terminal.type(prose(400, 5));
       quiet.terminal.press("Enter");
-      await quiet.terminal.shows(/om observe █/);
+      await quiet.terminal.shows(/om observing… █/);
       seen.resolve();
       await quiet.terminal.shows(/om observe ·{3}/);
       expect(quiet.terminal.screen()).not.toMatch(/recorded/);
@@ -154,6 +176,29 @@ describe.skipIf(!HAS_TMUX)("the lanes in a small terminal", { timeout: 60_000 },
       terminal.press("Home");
       await terminal.shows(/╭─ Memory lanes ─*╮\s+│ observer/);
     } finally {
+      await close();
+    }
+  });
+});
+
+describe.skipIf(!HAS_TMUX)("the footer in a terminal of 50 columns", { timeout: 60_000 }, () => {
+  it("names what runs", async () => {
+    const seen = Promise.withResolvers<void>();
+    const { terminal, close } = await open(
+      { ...NEVER, observeAfterTokens: 300 },
+      async (request) => {
+        await seen.promise;
+        return defaultObserver(request);
+      },
+      { columns: 50, rows: 20 },
+    );
+    try {
+      await terminal.shows(/om observe/);
+      terminal.type(prose(400, 5));
+      terminal.press("Enter");
+      await terminal.shows(/om observing… █████ reflect ····· compact ·····/);
+    } finally {
+      seen.resolve();
       await close();
     }
   });

@@ -117,10 +117,7 @@ export function createSessionUi(options: SessionUiOptions, show: Show) {
     showStatus(command: ExtensionContext): void {
       sync();
       const { state, snapshot } = engine;
-      show(
-        command,
-        statusReport({ state, lanes: snapshot.states, lookup, problems, workerModel: workerModel() }),
-      );
+      show(command, statusReport({ state, snapshot, lookup, problems, workerModel: workerModel() }));
     },
 
     async showView(args: string, command: ExtensionContext): Promise<void> {
