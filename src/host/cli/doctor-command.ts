@@ -8,11 +8,19 @@ import { checkPi, findPi } from "./doctor/pi-check.ts";
 import { checkSessions } from "./doctor/session-check.ts";
 import { isProjectTrusted, ownSettings, type Surroundings, surroundings } from "./input/surroundings.ts";
 import { EXIT, type Io } from "./io.ts";
+import { examples } from "./options.ts";
 
 export function doctorCommand(io: Io, exit: (code: number) => void): Command {
   return new Command("doctor")
     .description("Check Pi, the extension, settings, model and the latest sessions, and say what to do")
     .option("--json", "NDJSON, a finding a line, as docs/replay.md describes it")
+    .addHelpText(
+      "after",
+      examples(
+        ["doctor", "what is not well, and what to do"],
+        ["doctor --json | jq 'select(.level == \"error\")'", "for programs"],
+      ),
+    )
     .action(async (options: { json?: boolean }) => exit(await examine(io, options)));
 }
 
@@ -20,7 +28,7 @@ async function examine(io: Io, { json = false }: { json?: boolean }): Promise<nu
   const findings = await allFindings(surroundings());
   for (const finding of findings) {
     if (json) io.json(finding);
-    else for (const line of linesOf(io, finding)) io.line(line);
+    else for (const line of linesOf(io, finding)) io.prose(line, 15);
   }
   const errors = findings.filter(({ level }) => level === "error").length;
   const warnings = findings.filter(({ level }) => level === "warning").length;

@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { harmlessText } from "../../../reducers/harmless-text.ts";
 import { EXIT, type Io, UsageError } from "../io.ts";
 import { writeNewFile } from "../new-file.ts";
-import { SESSION_ARGUMENT, SESSION_LEAF_OPTION } from "../options.ts";
+import { examples, SESSION_ARGUMENT, SESSION_LEAF_OPTION } from "../options.ts";
 import { loadBranch } from "../replay/replay-source.ts";
 import { exportedMemory } from "./exported-memory.ts";
 import { memoryDocument } from "./memory-document.ts";
@@ -28,6 +28,13 @@ export function exportCommand(io: Io, exit: (code: number) => void): Command {
     .option(...SESSION_LEAF_OPTION)
     .option("-o, --output <out>", "into this file, which must not be there yet (default: standard output)")
     .option("--json", "one JSON object instead")
+    .addHelpText(
+      "after",
+      examples(
+        ["export -o memory.md", "the latest session's memory as a document"],
+        ["export 4f2a9c --sources", "with what each line rests on"],
+      ),
+    )
     .action(async (argument: string | undefined, options: ExportOptions) =>
       exit(await exportMemory(io, argument, options)),
     );
