@@ -65,6 +65,12 @@ export const EVENT_LABELS: Readonly<Record<EngineEvent["type"], string>> = {
   "cache.warmed": "prompt cache warmed",
 };
 
+/** The name of a chart's state as people write it: `cooling down`, `reflecting`. */
+export function stateName(state: string): string {
+  const own = state.slice(state.lastIndexOf(".") + 1);
+  return own.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
 type RunFinished = EngineEventOf<"run.finished">;
 
 /** How a run ended, in a few words. */
@@ -97,6 +103,18 @@ function outcomeWords({ outcome, worker, records, failure }: RunFinished): strin
 
 function failureWords({ kind, message }: Failure): string {
   return `(${kind})${message === "" ? "" : `: ${message}`}`;
+}
+
+/** What became of what by a fold; context `before` and `after` it in tokens. */
+export function foldWords(fold: {
+  observations: number;
+  reflections: number;
+  before: number;
+  after: number;
+}): string {
+  const what = [countOf(fold.observations, "observation"), countOf(fold.reflections, "reflection")];
+  const tokens = [fold.before, fold.after].map((count) => compact(count).replace(/\.\d+k$/, "k"));
+  return `folded ${what.join(" and ")}, no model asked: ${tokens.join(" to ")} tokens`;
 }
 
 /** That the observer is so many source tokens behind. */
