@@ -24,7 +24,7 @@ import {
   LANE_LABELS,
   REPLACED_ADVICE,
   replacedWords,
-  stateName,
+  stateLabel,
   stateWords,
   timeOfDay,
 } from "../../../reducers/words.ts";
@@ -121,7 +121,7 @@ function laneSection(state: EngineState, lanes: LaneStates, workerModel: string)
     passive ? `Lanes (${passive}; no proactive work)` : "Lanes",
     ...LANES.map(
       (lane) =>
-        `  ${LANE_LABELS[lane].padEnd(12)}  ${stateName(lanes[lane])} (${laneWords(state, lane, lanes)})`,
+        `  ${LANE_LABELS[lane].padEnd(12)}  ${stateLabel(lanes[lane])} (${laneWords(state, lane, lanes)})`,
     ),
     `  model         ${workerModel}`,
     `  so far        ${runs} since this session was opened`,
