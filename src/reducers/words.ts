@@ -65,12 +65,6 @@ export const EVENT_LABELS: Readonly<Record<EngineEvent["type"], string>> = {
   "cache.warmed": "prompt cache warmed",
 };
 
-/** The name of a chart's state as people write it: `cooling down`, `reflecting`. */
-export function stateName(state: string): string {
-  const own = state.slice(state.lastIndexOf(".") + 1);
-  return own.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-}
-
 type RunFinished = EngineEventOf<"run.finished">;
 
 /** How a run ended, in a few words. */

@@ -10,7 +10,7 @@ import type { EngineState } from "../../reducers/engine/engine-state.ts";
 import type { LaneName } from "../../reducers/engine/lane-names.ts";
 import { whyPassive } from "../../reducers/engine/session-host.ts";
 import { budgetAdvice, budgetUseWords } from "../../reducers/spend-words.ts";
-import { countOf, dollars, duration, grouped, LANE_LABELS, stateName } from "../../reducers/words.ts";
+import { countOf, dollars, duration, grouped, LANE_LABELS, stateLabel } from "../../reducers/words.ts";
 import {
   keptByCompaction,
   missingByClock,
@@ -38,7 +38,7 @@ export function explainLane(lane: LaneName, moment: EngineMoment): string {
   const { clock, threshold } = laneInputs(state, snapshot.states, at)[lane];
   const since = snapshot.since[lane];
   const from = since ? ` since #${since.seq}` : "";
-  const head = `${LANE_LABELS[lane]} is ${stateName(snapshot.states[lane])}${from}: ${grouped(clock)} of ${grouped(threshold)} tokens`;
+  const head = `${LANE_LABELS[lane]} is ${stateLabel(snapshot.states[lane])}${from}: ${grouped(clock)} of ${grouped(threshold)} tokens`;
   return `${head}; ${whyLane(lane, moment)}`;
 }
 
@@ -114,7 +114,7 @@ function whyDueAfterObserver({ snapshot, inputs }: Why): string {
   const { heldBack } = inputs.reflectDrop;
   const { waits } = snapshot.contexts.reflectDrop;
   if (!heldBack) return `waiting for ${NEXT_TRIGGER}`;
-  const because = `held back because observer is ${stateName(snapshot.states.observer)}`;
+  const because = `held back because observer is ${stateLabel(snapshot.states.observer)}`;
   return waits > 0
     ? `${because}, starts as soon as that has ended${patience(waits, "turn")}`
     : `${because}, waiting for the next turn to end`;
@@ -142,12 +142,12 @@ function whyCompaction(why: Why): string {
   const { waits, runId } = snapshot.contexts.compaction;
   switch (snapshot.states.compaction) {
     case "due": {
-      if (!input.observerBehind) return "waiting until the agent has finished, so that it interrupts nobody";
+      if (!input.observerBehind) return "waiting until the agent is at rest, so that it interrupts nobody";
       const ready =
         waits > 0
           ? `goes ahead as soon as it has caught up${patience(waits, "prompt")}`
-          : "waiting until the agent has finished";
-      return `held back because observer is ${stateName(snapshot.states.observer)} and a cut now would lose ${grouped(inputs.observer.clock)} unobserved tokens, ${ready}`;
+          : "waiting until the agent is at rest";
+      return `held back because observer is ${stateLabel(snapshot.states.observer)} and a cut now would lose ${grouped(inputs.observer.clock)} unobserved tokens, ${ready}`;
     }
     case "requested":
       return `Pi was asked to compact (${runId}) and has not begun${beside(whyCold(why))}; if the agent settles again first, the request is lost`;

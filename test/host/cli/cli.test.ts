@@ -111,7 +111,7 @@ describe("in a terminal of 80 columns", () => {
     }
     const narrow = (await run(["replay", RECORDING], 80)).out;
     expect(narrow).toMatch(
-      /^ +7 {2}\S+ {2}branch\.extended user 253, assistant 715\n +>due 1\.9k\/1\.5k +idle 1\.9k\/3k +idle 1\.9k\/8k$/m,
+      /^ +7 {2}\S+ {2}entries added user 253, assistant 715\n +>due 1\.9k\/1\.5k +idle 1\.9k\/3k +idle 1\.9k\/8k$/m,
     );
   });
 
@@ -132,7 +132,7 @@ describe("replay", () => {
     const { out, err, code } = await run(["replay", RECORDING]);
     expect({ err, code }).toEqual({ err: "", code: 0 });
     expect(out).toMatch(
-      /^ +7 {2}\S+ {2}branch\.extended .* >due 1,944\/1,500 +idle 1,944\/3,000 +idle 1,944\/8,000$/m,
+      /^ +7 {2}\S+ {2}entries added .* >due 1,944\/1,500 +idle 1,944\/3,000 +idle 1,944\/8,000$/m,
     );
     expect(out).toMatch(
       /57 events, 20 shown: 4 observer runs, 2 reflector runs and 2 dropper runs; 1 compaction\.$/m,
@@ -197,9 +197,9 @@ describe("replay", () => {
     const file = put("edited.ndjson", edited);
     const { out, code } = await run(["replay", file, "--verify"]);
     expect(code).toBe(1);
-    expect(out).toContain("Difference at event 8, turn.ended:");
-    expect(out).toMatch(/expected {2}observer due → idle/);
-    expect(out).toMatch(/actual {4}observer due → running/);
+    expect(out).toContain("Difference at event 8, turn ended:");
+    expect(out).toMatch(/expected {2}observer: due → idle/);
+    expect(out).toMatch(/actual {4}observer: due → running/);
     expect(
       linesOf(out)
         .slice(-5)
@@ -262,7 +262,7 @@ describe("replay", () => {
   it("runs the same events under other settings and says what is modelled", async () => {
     const { out } = await run(["replay", RECORDING, "--set", "observeAfterTokens=4000"]);
     expect(out).toContain("Under observeAfterTokens=4000; the other settings as recorded.");
-    expect(out).toMatch(/~run\.finished observer recorded/);
+    expect(out).toMatch(/~run finished observer recorded/);
     expect(out).toMatch(/~ is modelled: .* The model goes by the mean of 4 recorded observer runs/);
     expectRefusal(
       await run(["replay", RECORDING, "--set", "observeAfterTokens=soon"]),
@@ -320,7 +320,7 @@ describe("replay of a Pi session", () => {
     const { out, code } = await run(["replay", putSession("talk.jsonl", talk().entries)]);
     expect(code).toBe(0);
     expect(out).toMatch(/^Pi session s, version 3: 24 entries on this branch\.$/m);
-    expect(out).toMatch(/~run\.finished observer recorded 12 observations +>idle/);
+    expect(out).toMatch(/~run finished observer recorded 12 observations +>idle/);
     expect(out).toMatch(/~ is modelled: nothing was recorded for 1 observer run\./);
   });
 

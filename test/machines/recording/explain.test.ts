@@ -349,7 +349,7 @@ describe("explaining compaction", () => {
       /^compaction is cooling down .*kept 1,000 tokens; nothing to fold yet, so .* Pi's own limit$/,
     );
     s.tell({ type: "branch.extended", entries: [...MEMORY] });
-    expect(explain(s, "compaction")).toMatch(/^compaction is due .*; waiting until the agent has finished/);
+    expect(explain(s, "compaction")).toMatch(/^compaction is due .*; waiting until the agent is at rest/);
   });
 
   it("due, then requested, then lost", () => {
@@ -357,7 +357,7 @@ describe("explaining compaction", () => {
     s.tell({ type: "agent.started" });
     s.turn(5100);
     expect(explain(s, "compaction")).toMatch(
-      /; waiting until the agent has finished, so that it interrupts nobody$/,
+      /; waiting until the agent is at rest, so that it interrupts nobody$/,
     );
     s.settle();
     expect(explain(s, "compaction")).toMatch(/Pi was asked to compact \(compaction-1\) and has not begun/);
@@ -379,9 +379,7 @@ describe("explaining compaction", () => {
     const s = remembering({ ...settings, reflectAfterTokens: 1e6, compactionGapMaxTokens: 100 });
     s.tell({ type: "agent.started" });
     s.turn(5100);
-    expect(explain(s, "compaction")).toMatch(
-      /5,100 unobserved tokens, waiting until the agent has finished$/,
-    );
+    expect(explain(s, "compaction")).toMatch(/5,100 unobserved tokens, waiting until the agent is at rest$/);
   });
 
   it("compacting: that its end is waited for", () => {

@@ -11,14 +11,15 @@ import {
   countOf,
   dateOf,
   dollars,
+  EVENT_LABELS,
   grouped,
   LANE_LABELS,
   listed,
-  stateName,
+  stateLabel,
   stateWords,
   timeOfDay,
 } from "../../../reducers/words.ts";
-import { decisionWords, eventWords } from "../../inspector/history/event-words.ts";
+import { eventWords, plainDecision } from "../../inspector/history/event-words.ts";
 import type { Io } from "../io.ts";
 import { isVerified } from "./replay-json.ts";
 import type { RunReport, Tally } from "./replay-run.ts";
@@ -76,13 +77,16 @@ export function createStepTable(io: Io, lanes: readonly LaneName[]): StepTable {
     const cells = lanes.map((lane) => {
       const { clock, threshold } = inputs[lane];
       const moved = transitions.some((transition) => transition.lane === lane);
-      const name = stateName(states[lane]);
+      const name = stateLabel(states[lane]);
       const text = `${moved ? ">" : " "}${name} ${number(clock)}/${number(threshold).replace(/\.0k$/, "k")}`;
       if (/[A-Z]/.test(states[lane])) meanings.set(stateWords(lane, states[lane]), name);
       const padded = text.padEnd(laneWidth(lane));
       return moved ? io.paint(["bold", colourOf(states[lane])], padded) : padded;
     });
-    const words = clipped(`${modelled ? "~" : ""}${event.type} ${eventWords(event)}`.trim(), eventWidth);
+    const words = clipped(
+      `${modelled ? "~" : ""}${EVENT_LABELS[event.type]} ${eventWords(event)}`.trim(),
+      eventWidth,
+    );
     for (const line of row(grouped(nth), timeOfDay(at), words, cells)) io.line(line);
   }
 
@@ -130,7 +134,7 @@ function colourOf(state: string) {
 
 /** An event on a line of its own. */
 export function eventLine(number: number, event: EngineEvent): string {
-  return `${number}  ${event.at}  ${event.type} ${eventWords(event)}`.trimEnd();
+  return `${number}  ${event.at}  ${EVENT_LABELS[event.type]} ${eventWords(event)}`.trimEnd();
 }
 
 /** The lines under a replay's table. */
@@ -220,10 +224,10 @@ export function verdictText(io: Io, verification: Verification): string[] {
 }
 
 function differenceText(io: Io, { number, event, expected, actual, lastEvents }: Difference): string[] {
-  const wordsOf = (decided: Decided) => decisionWords(decided) || "nothing";
+  const wordsOf = (decided: Decided) => plainDecision(decided) || "nothing";
   const shown = wordsOf(expected) === wordsOf(actual) ? JSON.stringify : wordsOf;
   return [
-    `${io.paint("red", "Difference")} at event ${number}, ${event.type}:`,
+    `${io.paint("red", "Difference")} at event ${number}, ${EVENT_LABELS[event.type]}:`,
     `  expected  ${shown(expected)}`,
     `  actual    ${shown(actual)}`,
     "  last events",

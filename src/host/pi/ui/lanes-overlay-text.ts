@@ -13,7 +13,7 @@ import {
   LANE_LABELS,
   resultWords,
   spendWords,
-  stateName,
+  stateLabel,
   timeOfDay,
 } from "../../../reducers/words.ts";
 import { gauge, type Paint, PLAIN, type Tone } from "./footer.ts";
@@ -67,7 +67,7 @@ export function lanesRows(
     const since = snapshot.since[lane];
     const bar = paint(clock >= threshold ? "warning" : "muted", gauge(clock, threshold, 10));
     const label = paint("text", LANE_LABELS[lane]);
-    const doing = (width: number) => paint(toneOf(name), stateName(name).padEnd(width));
+    const doing = (width: number) => paint(toneOf(name), stateLabel(name).padEnd(width));
     const counts = `${bar} ${paint("muted", `${grouped(clock)} of ${grouped(threshold)}`)}`;
     if (isWide) rows.push({ indent: INDENT, label, text: `${doing(STATE_WIDTH)}${counts}` });
     else rows.push({ indent: INDENT, label, text: doing(0) }, { indent: start, label: "", text: counts });

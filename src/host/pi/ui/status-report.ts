@@ -24,7 +24,7 @@ import {
   LANE_LABELS,
   REPLACED_ADVICE,
   replacedWords,
-  stateName,
+  stateLabel,
   stateWords,
   timeOfDay,
 } from "../../../reducers/words.ts";
@@ -121,7 +121,7 @@ function laneSection(state: EngineState, lanes: LaneStates, models: readonly str
     passive ? `Lanes (${passive}; no proactive work)` : "Lanes",
     ...LANES.map(
       (lane) =>
-        `  ${LANE_LABELS[lane].padEnd(12)}  ${stateName(lanes[lane])} (${laneWords(state, lane, lanes)})`,
+        `  ${LANE_LABELS[lane].padEnd(12)}  ${stateLabel(lanes[lane])} (${laneWords(state, lane, lanes)})`,
     ),
     ...models.map((model, index) => `  ${(index === 0 ? "model" : "").padEnd(13)} ${model}`),
     `  so far        ${runs} since this session was opened`,
