@@ -4,6 +4,7 @@ import { type Backfill, openBackfill } from "../../effects/telemetry/backfill.ts
 import { messageOf } from "../../reducers/message-of.ts";
 import { countOf } from "../../reducers/words.ts";
 import { EXIT, type Io, UsageError } from "./io.ts";
+import { examples } from "./options.ts";
 import { runReplay } from "./replay/replay-run.ts";
 import { complainOfLines, openSource } from "./replay/replay-source.ts";
 
@@ -22,8 +23,12 @@ export function otelCommand(io: Io, exit: (code: number) => void): Command {
     .addHelpText(
       "after",
       `
-The collector, headers, protocol and resource are those of the standard variables, such as
-OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318. Sending a file again sends the same ids.`,
+The collector, headers, protocol and resource are those of the standard
+variables. Sending a file again sends the same ids.
+${examples(
+  ["otel", "the latest session of this folder, to OTEL_EXPORTER_OTLP_ENDPOINT"],
+  ["otel recordings/*.ndjson --json", "many, told for programs"],
+)}`,
     )
     .action(async (files: string[], options: OtelOptions) => exit(await otel(io, files, options)));
 }

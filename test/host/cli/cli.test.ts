@@ -294,7 +294,7 @@ describe("replay", () => {
       await run(["replay", join(dir, "nowhere.ndjson")]),
       /nowhere\.ndjson: there is no such file/,
     );
-    expectRefusal(await run(["replay", dir]), /it is a folder/);
+    expectRefusal(await run(["view", dir]), /it is a folder/);
     expectRefusal(await run(["replay", put("empty", "")]), /empty: it is empty/);
     expectRefusal(
       await run(["replay", put("notes.txt", "\nhello\n")]),

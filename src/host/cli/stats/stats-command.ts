@@ -5,6 +5,7 @@ import { batchFiles, isBatch } from "../batch/batch-files.ts";
 import { asksForBatch, splitOptions, withBatchOptions } from "../batch/batch-options.ts";
 import type { BatchRecord } from "../batch/batch-record.ts";
 import { EXIT, type Io } from "../io.ts";
+import { examples } from "../options.ts";
 import { type SessionStats, type Stats, StatsSchema, statsOf } from "./session-stats.ts";
 
 interface StatsOptions {
@@ -22,6 +23,14 @@ export function statsCommand(io: Io, exit: (code: number) => void): Command {
       "Pi sessions and recordings: files, folders of them, globs, or the beginnings of ids (default: the latest session of this folder)",
     )
     .option("--json", "one JSON object; of many files NDJSON")
+    .addHelpText(
+      "after",
+      examples(
+        ["stats", "the latest session of this folder"],
+        ["stats ~/.pi/agent/sessions --ndjson", "every session, a line of JSON each"],
+        ["stats sessions --resume done.ndjson", "go on where it was stopped"],
+      ),
+    )
     .action(async (files: string[], options: StatsOptions) => exit(await stats(io, files, options)));
   return withBatchOptions(command);
 }
