@@ -26,7 +26,13 @@ export function momentsCompared(history: EventHistory, texts: Texts, a: number, 
 }
 
 function linesAt(history: EventHistory, texts: Texts, index: number): MemoryLine[] {
-  const { reflections, observations }: Memory = memoryAt(history, texts, index, "full");
+  const { reflections, observations }: Memory = memoryAt(
+    history,
+    texts,
+    index,
+    "full",
+    Number.POSITIVE_INFINITY,
+  );
   return [...reflections, ...observations].map((line) => ({ ...line, isNew: false }));
 }
 

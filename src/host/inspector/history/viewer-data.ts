@@ -245,6 +245,8 @@ export interface MemoryLine {
 export interface Memory {
   /** What to know of it, in words */
   notes: string[];
+  /** How many lines before those that follow there are besides */
+  older: { reflections: number; observations: number };
   reflections: MemoryLine[];
   observations: MemoryLine[];
 }
