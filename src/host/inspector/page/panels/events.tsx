@@ -133,7 +133,7 @@ function FilterBar() {
     <div class="filters">
       <input
         type="search"
-        placeholder="Search (/): run, id, outcome, state…"
+        placeholder="Search (/): words of memory, ids, runs…"
         aria-label="Search the events"
         value={typed.value}
         onInput={(event) => changeSoon(event.currentTarget.value)}
