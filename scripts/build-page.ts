@@ -100,6 +100,7 @@ const DOWNWARD = [
   "running",
   "coolingDown",
   "backingOff",
+  "overBudget",
   "passive",
 ];
 

@@ -23,6 +23,7 @@ export type { FoldRoomSettings } from "./reducers/ledger/fold-room.ts";
 export { memoryId } from "./reducers/ledger/memory-id.ts";
 export { type Drift, diffProjections } from "./reducers/ledger/projections.ts";
 export type {
+  Forgotten,
   Recalled,
   RecalledObservation,
   RecalledReflection,

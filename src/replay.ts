@@ -44,6 +44,7 @@ export {
 export type { Answer, AnswerCounts } from "./machines/what-if/simulation.ts";
 export type { Price, RunModel, Workload } from "./machines/what-if/workload.ts";
 export type { Branch, BranchLog, Edit, Row } from "./reducers/branch.ts";
+export type { DaySpent } from "./reducers/engine/budget.ts";
 export type { EmptyRange, EngineState, ReplacedFolds, WorkerRecord } from "./reducers/engine/engine-state.ts";
 export type { RunResult } from "./reducers/engine/events.ts";
 export {
@@ -58,6 +59,7 @@ export type { LaneName, Worker } from "./reducers/engine/lane-names.ts";
 export type { SessionHost } from "./reducers/engine/session-host.ts";
 export type { EntryLike } from "./reducers/entries/entry.ts";
 export type { EntryKind, IgnoredReason } from "./reducers/entries/entry-fact.ts";
+export type { Hand, HandAct, HandActName } from "./reducers/ledger/hand/hand.ts";
 export type {
   CompactionRecord,
   Dropped,
@@ -71,3 +73,4 @@ export type {
 export type { Relevance } from "./reducers/ledger/records.ts";
 export type { SessionState } from "./reducers/session.ts";
 export { type Settings, SettingsSchema } from "./reducers/settings.ts";
+export type { Spend, Spent } from "./reducers/spend.ts";

@@ -9,7 +9,7 @@ import { describe, expect, it } from "vitest";
 const ROOT = resolve(import.meta.dirname, "..");
 const LAYERS = ["reducers", "machines", "effects", "host"] as const;
 const PURE = ["reducers", "machines"] as const;
-const PURE_PACKAGES = ["zod", "immer", "xstate", "rxjs", /^@noble\/hashes\//];
+const PURE_PACKAGES = ["zod", "immer", "xstate", "rxjs", "minisearch", /^@noble\/hashes\//];
 const IMPURE_NAMES =
   /\b(?:Date\.now|new Date\(\)|Math\.random|setTimeout|setInterval|process\.|console\.|fetch\()/;
 

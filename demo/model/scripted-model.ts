@@ -7,6 +7,7 @@ import {
   completionChunks,
   openingChunks,
   type Reply,
+  type Usage,
   usageOf,
 } from "./chat-reply.ts";
 import { type ChatRequest, ChatRequestSchema, type Role, roleOf } from "./chat-request.ts";
@@ -40,6 +41,8 @@ export interface RecordedRequest {
   aborted: boolean;
   /** The answer is out, in whole or as a fault; false while the request waits or hangs. */
   answered: boolean;
+  /** What the answer said that it took; unset without a whole answer. */
+  usage?: Usage;
 }
 
 export type Handler = (request: ChatRequest, nthForRole: number) => Reply | Promise<Reply>;
@@ -208,6 +211,7 @@ function sendAnswer(
   requestCharacters: number,
 ): void {
   const usage = usageOf(answer, requestCharacters);
+  record.usage = usage;
   if (record.body.stream === true) {
     writeStream(response, completionChunks(answer, id, usage));
     response.end();

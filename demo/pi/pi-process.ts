@@ -47,6 +47,8 @@ export interface PiProcess {
   prompt(text: string, fields?: Record<string, unknown>): Promise<Disposition>;
   /** Runs a slash command and gives the notifications that it made. */
   command(slash: string): Promise<string[]>;
+  /** Answers a dialog that an extension has opened, such as `{ confirmed: true }`. */
+  answer(request: UiRequest, fields: Record<string, unknown>): void;
   state(): Promise<PiState>;
   sessionFile(): Promise<string>;
   /** The session file's lines, header first. */
@@ -185,6 +187,9 @@ function connect(
       return records.uiRequests
         .slice(from)
         .flatMap((request) => (request.method === "notify" ? [request.message ?? ""] : []));
+    },
+    answer({ id }, fields) {
+      child.stdin.write(`${JSON.stringify({ ...fields, type: "extension_ui_response", id })}\n`);
     },
     state,
     async sessionFile() {

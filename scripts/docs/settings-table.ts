@@ -23,7 +23,10 @@ function unitOf(key: SettingsKey): string {
   if (schema.enum) return schema.enum.map((value) => `\`${JSON.stringify(value)}\``).join(", ");
   if (schema.type === "boolean") return "`true`, `false`";
   if (schema.type === "object") {
-    const members = Object.keys(schema.properties ?? {}).map((name) => `"${name}": "…"`);
+    const members = Object.entries(schema.properties ?? {}).map(([name, member]) => {
+      const isNumber = typeof member === "object" && (member.type === "number" || member.type === "integer");
+      return `"${name}": ${isNumber ? "…" : '"…"'}`;
+    });
     return `\`{ ${members.join(", ")} }\``;
   }
   const [unit] = UNITS.filter(([ending]) => key.endsWith(ending)).map(([, name]) => name);

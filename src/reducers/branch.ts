@@ -127,6 +127,11 @@ export function isSourceAt(branch: Branch, position: number): boolean {
   return branch.edits.length === 0 || editAt(branch, position)?.tokens !== null;
 }
 
+/** Whether a context edit of the entry at a position is in force. */
+export function isEditedAt(branch: Branch, position: number): boolean {
+  return branch.edits.length > 0 && editAt(branch, position) !== undefined;
+}
+
 /** Source tokens from the root up to and including `position`, context edits applied. */
 export function tokensThrough(branch: Branch, position: number): number {
   const last = Math.min(position, branch.length - 1);

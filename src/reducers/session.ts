@@ -33,8 +33,8 @@ export function sessionOf(facts: readonly EntryFact[]): SessionState {
 }
 
 /** Whether the fold must look at this entry at all; nearly all entries of a session say no. */
-function concernsLedger({ ledger, compaction, ignored }: EntryFact): boolean {
-  return ledger !== undefined || compaction !== undefined || ignored !== undefined;
+function concernsLedger({ ledger, hand, compaction, cost, ignored }: EntryFact): boolean {
+  return (ledger ?? hand ?? compaction ?? cost ?? ignored) !== undefined;
 }
 
 export function clocksOfSession(session: SessionState): Clocks {

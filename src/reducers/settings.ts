@@ -94,6 +94,17 @@ export const SettingsSchema = z.object({
     .describe(
       "Model that the workers use, by Pi's provider name and model id, and how much it thinks where it can, from off to xhigh. Unset: the session's model. Unset thinking, also of the session's model: low.",
     ),
+  budget: z
+    .object({
+      // A member that is no such number is named and passed over; the others stand.
+      sessionUsd: z.number().positive().optional().catch(undefined),
+      dayUsd: z.number().positive().optional().catch(undefined),
+      sessionTokens: tokens().optional().catch(undefined),
+    })
+    .optional()
+    .describe(
+      "What the workers may use: USD a session, USD a day over all sessions that have such a budget, model tokens in and out a session. At its end no worker runs, whoever asks; recall and folding go on. Unset, or without a member: no limit.",
+    ),
   showWorkerNotifications: z
     .boolean()
     .default(true)

@@ -30,6 +30,7 @@ const STATE_WORDS: Readonly<Record<string, string>> = {
   "running.dropping": "dropping",
   requested: "Pi was asked to compact",
   compacting: "compacting",
+  overBudget: "over budget",
   coolingDown: "waiting after an empty result",
   backingOff: "waiting after a failure",
 };

@@ -25,6 +25,8 @@ const ENTRIES = [
   "src/host/cli/bin.js",
   "src/host/pi/extension.ts",
   "src/host/pi/entry-renderers.ts",
+  "src/host/pi/hand/register-hand.ts",
+  "src/host/pi/hand/sent-messages.ts",
   "src/host/pi/oldest-pi.ts",
   "src/reducers/harmless-text.ts",
   "src/reducers/words.ts",
@@ -223,7 +225,9 @@ describe("the extension in a real Pi", () => {
     });
     try {
       const { commands } = (await pi.send("get_commands")) as { commands: { name: string }[] };
-      expect(commands.map(({ name }) => name)).toEqual(expect.arrayContaining(["om:status", "om:view"]));
+      expect(commands.map(({ name }) => name)).toEqual(
+        expect.arrayContaining(["om:status", "om:view", "om:promote"]),
+      );
       // The engine comes from dist/: it is loaded by the first command.
       expect((await pi.command("/om:status")).join("\n")).toMatch(/observ/i);
     } finally {

@@ -114,7 +114,12 @@ describe("a session written here", { timeout: 60_000 }, () => {
       const { recorded, reflected, dropped, folded } = written(entries);
       const types = entries.filter(({ type }) => type === "custom").map(({ customType }) => customType);
       expect(new Set(types)).toEqual(
-        new Set(["om.observations.recorded", "om.reflections.recorded", "om.observations.dropped"]),
+        new Set([
+          "om.observations.recorded",
+          "om.reflections.recorded",
+          "om.observations.dropped",
+          "om.cost",
+        ]),
       );
       for (const { data } of recorded) {
         expect(keysOf(data)).toEqual(["coversUpToId", "observations"]);

@@ -66,7 +66,12 @@ describe("the engine, whatever happens to it", () => {
       (acts, taken) => {
         const { session, engine, act } = trial(taken);
         for (const one of acts) act(one);
-        act(OPEN, { do: "settings", passive: false, ratio: false }, { do: "turn" }, { do: "settle" });
+        act(
+          OPEN,
+          { do: "settings", passive: false, ratio: false, budget: undefined },
+          { do: "turn" },
+          { do: "settle" },
+        );
         // What an empty result or a refused compaction stands for has an end.
         act(...[250, 250].map((tokens): Act => ({ do: "say", tokens, by: "user" })));
         const answer = () => {
@@ -107,7 +112,7 @@ describe("the engine, whatever happens to it", () => {
         const [reopened] = session.eventsOf(OPEN);
         if (!reopened || live.length === 0) throw new Error("expected an opening");
         if (isClosed) first.step(reopened);
-        second.step({ ...reopened, ...contextWindowOf(first) });
+        second.step({ ...reopened, ...factsOf(first) });
         expect(second.snapshot.states).toEqual(first.snapshot.states);
         for (const act of after) {
           for (const event of session.eventsOf(act)) {
@@ -164,8 +169,8 @@ function decided({ snapshot: { states }, commands }: Step) {
 }
 
 /** What an opening tells besides the branch and the settings; a session that was closed tells it anew. */
-function contextWindowOf({ state: { contextWindow } }: Engine) {
-  return contextWindow === undefined ? {} : { contextWindow };
+function factsOf({ state: { contextWindow, daySpent } }: Engine) {
+  return { ...(contextWindow !== undefined && { contextWindow }), ...(daySpent && { daySpent }) };
 }
 
 function messageOf(attempt: () => void): string {

@@ -274,6 +274,7 @@ function naiveProjection(facts: EntryFact[]) {
     const watermark = fact.ledger ? place(fact.ledger.coversUpToId, at) : -1;
     return fact.ledger && watermark >= 0 ? [{ at, watermark, ledger: fact.ledger }] : [];
   });
+  const { pinned, out } = naiveHand(facts);
   return (cut: number, foldedThrough: number) => {
     const drops = valid.flatMap(({ watermark, ledger }) =>
       ledger.type === "drops" && watermark <= foldedThrough ? [ledger] : [],
@@ -286,6 +287,8 @@ function naiveProjection(facts: EntryFact[]) {
       return ledger.records.filter((record) => {
         if (seen.has(record.id)) return false;
         seen.add(record.id);
+        if (out.has(record.id)) return false;
+        if (pinned.has(record.id)) return true;
         const sources = record.sources.map((id) => place(id, at)).filter((source) => source >= 0);
         return (watermark <= cut || sources.some((source) => source < cut)) && !dropped.has(record.id);
       });
@@ -296,9 +299,25 @@ function naiveProjection(facts: EntryFact[]) {
       return ledger.records.filter((record) => {
         if (seenReflections.has(record.id)) return false;
         seenReflections.add(record.id);
+        if (out.has(record.id)) return false;
         return watermark <= foldedThrough && !droppedReflections.has(record.id);
       });
     });
     return ids({ observations, reflections });
   };
+}
+
+/** What a user has pinned, and taken out of memory, by the end of a branch. */
+function naiveHand(facts: EntryFact[]) {
+  const [pinned, forgotten, promoted] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  for (const { hand } of facts) {
+    for (const id of hand?.ids ?? []) {
+      if (hand?.act === "pinned" || hand?.act === "noted") pinned.add(id);
+      if (hand?.act === "unpinned") pinned.delete(id);
+      if (hand?.act === "forgotten") forgotten.add(id);
+      if (hand?.act === "restored") forgotten.delete(id);
+      if (hand?.act === "promoted") promoted.add(id);
+    }
+  }
+  return { pinned, out: new Set([...forgotten, ...promoted]) };
 }

@@ -6,10 +6,12 @@ import type { RunResult } from "../../reducers/engine/events.ts";
 import { observerChunk } from "../../reducers/engine/observer-chunk.ts";
 import { type EntryLike, timeOf } from "../../reducers/entries/entry.ts";
 import { renderSources } from "../../reducers/entries/sources.ts";
+import { isPinned } from "../../reducers/ledger/hand/hand.ts";
 import { memoryStatus } from "../../reducers/ledger/ledger.ts";
 import { activeObservations, coverageTiers, maximumDrops } from "../../reducers/ledger/pool.ts";
 import { resolveSelection, selectFull } from "../../reducers/ledger/projections.ts";
 import {
+  type CostRecorded,
   OBSERVATIONS_DROPPED,
   OBSERVATIONS_RECORDED,
   type ObservationsDropped,
@@ -34,7 +36,7 @@ import type { WorkerResult } from "./worker-result.ts";
 
 type StartRun = Extract<Command, { type: "startRun" }>;
 
-/** What is to be appended to the session. */
+/** What a run recorded, to be appended to the session. */
 export interface LedgerEntry {
   customType: string;
   data: ObservationsRecorded | ReflectionsRecorded | ObservationsDropped | ReflectionsDropped;
@@ -44,6 +46,8 @@ export interface LedgerEntry {
 export type JobResult = Omit<RunResult, "failure"> & {
   failure?: WorkerFailure;
   entries?: readonly LedgerEntry[];
+  /** What was paid for, whatever became of the records */
+  paid?: CostRecorded;
   /** Tokens of the last request; see `Spend` */
   asked?: number;
 };
@@ -127,8 +131,10 @@ const drop: Job = (session, _command, access) => {
   const { session: memory, settings } = session.state();
   const maximum = maximumDrops(memory.ledger, settings);
   if (coversUpToId === undefined || maximum === 0) return of(NOTHING_TO_READ);
+  const { hand } = memory.ledger;
   const pool = {
     ...input,
+    observations: input.observations.filter(({ id }) => !isPinned(hand, id)),
     maximum,
     poolTokens: memory.ledger.activeTokens,
     targetTokens: poolTarget(settings),

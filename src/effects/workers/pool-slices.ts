@@ -70,7 +70,7 @@ export function sliceByBudget<T>(items: readonly T[], costOf: (item: T) => numbe
  * Runs one worker over several slices, one after another, as one run. They share the deadline and the turns:
  * `maxTurns` is what the user was promised for a run, however many slices it takes. Each slice may use an even share
  * of the turns that are left, so that a talkative one cannot keep the others from being read; with more slices than
- * turns the last ones are not. If one slice breaks, the whole run has. `requestOf` is called when its slice's turn
+ * turns, or when a budget is used up, the last ones are not. If one slice breaks, the whole run has. `requestOf` is called when its slice's turn
  * comes.
  */
 export function runSlices<S>(
@@ -82,7 +82,8 @@ export function runSlices<S>(
   function from(index: number, spend: Spend): Observable<Break> {
     const slice = slices[index];
     if (slice === undefined) return of(null);
-    const maxTurns = Math.ceil((limits.maxTurns - spend.turns) / (slices.length - index));
+    const mayAsk = index === 0 || (access.mayAskAgain?.(spend.usage) ?? true);
+    const maxTurns = mayAsk ? Math.ceil((limits.maxTurns - spend.turns) / (slices.length - index)) : 0;
     spend.capped ||= maxTurns <= 0;
     if (maxTurns <= 0) return of(null);
     return converse(requestOf(slice), access, { ...limits, maxTurns }, spend).pipe(

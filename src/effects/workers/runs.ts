@@ -3,6 +3,7 @@ import type { Command } from "../../machines/commands.ts";
 import { type Branch, isSourceAt, NOWHERE, positionOf } from "../../reducers/branch.ts";
 import type { Unstamped } from "../../reducers/engine/events.ts";
 import type { Worker } from "../../reducers/engine/lane-names.ts";
+import { COST, type CostRecorded } from "../../reducers/ledger/records.ts";
 import { messageOf } from "../../reducers/message-of.ts";
 import type { SessionState } from "../../reducers/session.ts";
 import { commandsOf, type Effect } from "../effect.ts";
@@ -11,6 +12,7 @@ import { JOBS, type JobResult, type LedgerEntry, NOTHING_DONE } from "./jobs.ts"
 import { createLearntWindows, type LearntWindows } from "./model/learnt-windows.ts";
 import { WindowTooSmallError } from "./model/prompt-room.ts";
 import type { ModelAccess } from "./model/request.ts";
+import { mayAskAgain, withinDayBudget } from "./run-budget.ts";
 
 const ABORTED: JobResult = { ...NOTHING_DONE, outcome: "aborted" };
 
@@ -33,14 +35,17 @@ export const workerRuns: Effect = (steps$, session) => {
       const startedAt = session.now();
       return merge(runOf(command, session, windows), aborted$).pipe(
         take(1),
-        map((result) => finished(command, result, session.now() - startedAt)),
+        map((result) => ({
+          ...finished(command, result, session.now() - startedAt),
+          ...session.dayBudget?.news(),
+        })),
       );
     }),
   );
 };
 
 function finished({ runId, worker }: StartRun, result: JobResult, durationMs: number): Unstamped {
-  const { entries: _, asked: __, failure, ...facts } = result;
+  const { entries: _, asked: __, paid: ___, failure, ...facts } = result;
   const why = failure && { failure: { kind: failure.kind, message: failure.message } };
   return { type: "run.finished", runId, worker, durationMs, ...facts, ...why };
 }
@@ -51,10 +56,13 @@ function runOf(command: StartRun, session: LiveSession, windows: LearntWindows):
   const run$ = defer(() => {
     if (isTooLate) return of(ABORTED);
     if (session.isExtendedElsewhere()) return of(stale(NOTHING_DONE));
-    const read = session.state().session;
-    return jobOf(command, session, windows).pipe(
-      map((result) => appended(session, command.worker, result, read)),
-    );
+    return withinDayBudget(session, () => {
+      const read = session.state().session;
+      return jobOf(command, session, windows).pipe(
+        map((result) => appended(session, command.worker, result, read)),
+        tap(({ paid }) => keepCost(session, paid)),
+      );
+    });
   });
   // A tick later: the hook that a run starts from must not wait for its prompt to be built.
   return nextTick.pipe(
@@ -79,7 +87,41 @@ function jobOf(command: StartRun, session: LiveSession, windows: LearntWindows):
   const access = whileOpen(session, windows.within(choice.access));
   return JOBS[command.worker](session, command, access).pipe(
     tap(({ asked = 0, failure }) => windows.went(access, asked, failure)),
+    map((result) => ({ ...result, ...paidIn(result, command, access) })),
   );
+}
+
+/** What a run took, if a model answered it. Pi knows no price of a model all of whose prices are zero. */
+function paidIn(
+  { usage }: JobResult,
+  { runId, worker }: StartRun,
+  { model }: ModelAccess,
+): Pick<JobResult, "paid"> {
+  const { cost, ...tokens } = usage;
+  if (Object.values(usage).every((amount) => amount === 0)) return {};
+  const isPriced =
+    cost > 0 || Object.values(model.cost ?? {}).some((price) => typeof price === "number" && price > 0);
+  const paid = {
+    worker,
+    model: `${model.provider}/${model.id}`,
+    usage: tokens,
+    ...(isPriced && { cost }),
+    runId,
+  };
+  return { paid };
+}
+
+/**
+ * Writes what a run took, after what it recorded. A session that is gone, or written to by others, cannot be told; a run
+ * whose records stand has not failed for it, and its spend reads "at least" from then on.
+ */
+function keepCost(session: LiveSession, paid: CostRecorded | undefined): void {
+  if (!paid || !session.isOpen() || session.isExtendedElsewhere()) return;
+  try {
+    session.append([{ customType: COST, data: paid }]);
+  } catch {
+    // The file could not be written to; Pi says so itself at its next entry.
+  }
 }
 
 /** The same access, for as long as there is a session to ask it for. */
@@ -90,6 +132,7 @@ function whileOpen(session: LiveSession, access: ModelAccess): ModelAccess {
       if (!session.isOpen()) throw new Error("the session has ended");
       return access.stream(context, options);
     },
+    mayAskAgain: (used) => mayAskAgain(session, used),
   };
 }
 

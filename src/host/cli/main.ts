@@ -2,11 +2,13 @@ import { Command, CommanderError } from "commander";
 import packageJson from "../../../package.json" with { type: "json" };
 import { asOneLine } from "../../reducers/ledger/memory-id.ts";
 import { doctorCommand } from "./doctor-command.ts";
+import { exportCommand } from "./export/export-command.ts";
 import { inspectCommand } from "./inspect-command.ts";
 import { createIo, EXIT, type Io, UsageError } from "./io.ts";
 import { recallCommand } from "./recall-command.ts";
 import { replayCommand } from "./replay/replay-command.ts";
 import { scrubCommand } from "./scrub-command.ts";
+import { searchCommand } from "./search-command.ts";
 import { sessionsCommand } from "./sessions-command.ts";
 import { tuneCommand } from "./tune/tune-command.ts";
 import { viewCommand } from "./view-command.ts";
@@ -19,6 +21,8 @@ const SUBCOMMANDS: readonly ((io: Io, exit: (code: number) => void) => Command)[
   tuneCommand,
   viewCommand,
   recallCommand,
+  exportCommand,
+  searchCommand,
   scrubCommand,
   doctorCommand,
 ];

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { givenMemoryId } from "../../reducers/ledger/memory-id.ts";
-import { type Recalled, recallFrom } from "../../reducers/ledger/recall.ts";
+import { isFound, type Recalled, recallFrom } from "../../reducers/ledger/recall.ts";
+import { isMemoryId } from "../../reducers/ledger/records.ts";
 import { type RecallPage, renderRecall } from "../../reducers/recall/recall-text.ts";
 import { clipped } from "../../reducers/words.ts";
 import { EXIT, type Io, UsageError } from "./io.ts";
@@ -18,7 +19,10 @@ export function recallCommand(io: Io, exit: (code: number) => void): Command {
   return new Command("recall")
     .description("Show the exact source behind one memory id of a Pi session")
     .argument("[session]", SESSION_ARGUMENT[1])
-    .argument("[id]", "the 12 hex digits at the start of a memory line; alone it is of the default session")
+    .argument(
+      "[id]",
+      "the 12 hex digits at the start of a memory line, or a message's id; alone it is of the default session",
+    )
     .option("--query <words>", "only the passages of the sources that have some of these words")
     .option("--page <n>", "which page of a long result", ordinalOf, 1)
     .option(...SESSION_LEAF_OPTION)
@@ -33,20 +37,20 @@ export function recallCommand(io: Io, exit: (code: number) => void): Command {
 
 async function recall(io: Io, file: string | undefined, id: string, options: RecallOptions): Promise<number> {
   const wanted = givenMemoryId(id);
-  if (!/^[0-9a-f]{12}$/.test(wanted)) {
-    throw new UsageError(
-      `"${clipped(id, LONGEST_ECHO)}": a memory id is 12 hex digits, as at the start of a memory line`,
-    );
-  }
   const { session, lookup, breakOff } = await loadBranch(io, file, options.leaf);
   const recalled = recallFrom(session, lookup, wanted);
-  const isFound = recalled.observation !== undefined || recalled.reflection !== undefined;
+  const found = isFound(recalled);
+  if (!found && !isMemoryId(wanted)) {
+    throw new UsageError(
+      `"${clipped(id, LONGEST_ECHO)}": a memory id is 12 hex digits, as at the start of a memory line, and no message has this id`,
+    );
+  }
   if (options.json) {
     const passages = options.query === undefined ? {} : { passages: pageOf(recalled, options).text };
-    io.json({ type: "recall", found: isFound, ...(breakOff && { breakOff }), ...recalled, ...passages });
-    return isFound ? EXIT.ok : EXIT.difference;
+    io.json({ type: "recall", found, ...(breakOff && { breakOff }), ...recalled, ...passages });
+    return found ? EXIT.ok : EXIT.difference;
   }
-  if (!isFound) {
+  if (!found) {
     io.complain(renderRecall(recalled).text);
     return EXIT.difference;
   }

@@ -1,10 +1,11 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import { SessionFileError } from "../../reducers/entries/session-file.ts";
 import { messageOf } from "../../reducers/message-of.ts";
 import { fileFor } from "./input/session-files.ts";
 import { scrubSession, secretsWords } from "./input/session-secrets.ts";
 import { EXIT, type Io, UsageError } from "./io.ts";
+import { writeNewFile } from "./new-file.ts";
 import { SESSION_ARGUMENT } from "./options.ts";
 
 interface ScrubOptions {
@@ -28,15 +29,7 @@ function scrub(io: Io, argument: string | undefined, { output, json = false }: S
   const file = fileFor(io, argument);
   const copy = output ?? `${file.replace(/\.jsonl$/, "")}.scrubbed.jsonl`;
   const { bytes, secrets } = scrubbed(read(file), file);
-  try {
-    // What was private stays so, and what is there already is somebody's.
-    writeFileSync(copy, bytes, { flag: "wx", mode: 0o600 });
-  } catch (error) {
-    const isThere = error instanceof Error && "code" in error && error.code === "EEXIST";
-    throw new UsageError(
-      `${copy}: ${isThere ? "it is there already; name another with -o" : messageOf(error)}`,
-    );
-  }
+  writeNewFile(copy, bytes);
   if (json) io.json({ type: "scrub", file: copy, secrets: Object.fromEntries(secrets) });
   else
     io.line(

@@ -2,6 +2,8 @@ import { resolve } from "node:path";
 import { Command } from "commander";
 import { z } from "zod";
 import { formatLocalMinute } from "../../reducers/entries/sources.ts";
+import { isPartial, type Spend, totalOf } from "../../reducers/spend.ts";
+import { moneyWords } from "../../reducers/spend-words.ts";
 import { clipped, compact, countOf } from "../../reducers/words.ts";
 import { readSession, type SessionHealth, sessionHealth } from "./doctor/session-health.ts";
 import { type PiSession, sessionFiles, sessionsHere, withHeader } from "./input/session-files.ts";
@@ -28,6 +30,17 @@ export const SessionLineSchema = z.object({
   observations: z.int(),
   reflections: z.int(),
   unobserved: z.number(),
+  /** What its memory took since the branch's first entry */
+  spend: z.object({
+    runs: z.int(),
+    /** Model tokens */
+    input: z.number(),
+    output: z.number(),
+    /** USD; null where no price is known */
+    usd: z.number().nullable(),
+    /** More was spent than is known. */
+    isPartial: z.boolean(),
+  }),
   /** What is not well with it, the gravest first */
   problems: z.array(z.object({ message: z.string(), advice: z.string() })),
 });
@@ -65,7 +78,19 @@ function list(io: Io, { all = false, last, json = false }: SessionsOptions): num
 }
 
 function sessionLine({ id, file, cwd, at, health }: Listed): z.infer<typeof SessionLineSchema> {
-  return { type: "session", id, file, cwd, at: new Date(at).toISOString(), ...health };
+  return {
+    ...{ type: "session", id, file, cwd, at: new Date(at).toISOString() },
+    ...{ ...health, spend: spendIn(health.spend) },
+  };
+}
+
+function spendIn(spend: Spend): z.infer<typeof SessionLineSchema>["spend"] {
+  const { runs, input, output, usd, unpriced } = totalOf(spend);
+  const isUnknown = runs === unpriced && (runs > 0 || isPartial(spend));
+  return {
+    ...{ runs, input, output, usd: isUnknown ? null : usd },
+    isPartial: isPartial(spend) || unpriced > 0,
+  };
 }
 
 function listWords(
@@ -95,21 +120,29 @@ function listWords(
 const HELP = "memory-lanes --help tells what can be done with one.";
 /** Enough of an id to tell sessions apart: one begins with the time at which it was made. */
 const SHOWN_ID = 13;
-const TABLE_WITHOUT_PROBLEM = 66;
-const NARROWEST_PROBLEM = 16;
+const INDENT = "    ";
 
+/** A line for each session; its gravest problem stands below it, where there is room for the words. */
 function tableOf(io: Io, sessions: readonly Listed[]): string {
-  const room = Math.max(NARROWEST_PROBLEM, (io.columns ?? 120) - TABLE_WITHOUT_PROBLEM);
-  return plainTable({
-    head: ["last written", "id", "entries", "observations", "reflections", "problem"],
-    rows: sessions.map(({ at, id, health: { entries, observations, reflections, problems } }) => [
+  const [head = "", ...rows] = plainTable({
+    head: ["last written", "id", "entries", "observations", "reflections", "spend"],
+    rows: sessions.map(({ at, id, health: { entries, observations, reflections, spend } }) => [
       formatLocalMinute(at),
       id.slice(0, SHOWN_ID),
       ...[entries, observations, reflections].map(compact),
-      problems[0] ? clipped(problems[0].message, room) : "",
+      moneyWords(totalOf(spend), isPartial(spend)),
     ]),
-    colAligns: ["left", "left", "right", "right", "right", "left"],
+    colAligns: ["left", "left", "right", "right", "right", "right"],
     padding: 1,
     gap: "",
-  });
+  }).split("\n");
+  const room = (io.columns ?? 120) - INDENT.length;
+  const problems = sessions.map(({ health }) => health.problems.slice(0, 1));
+  return [
+    head,
+    ...rows.flatMap((row, at) => [
+      row,
+      ...(problems[at] ?? []).map(({ message }) => `${INDENT}${clipped(message, room)}`),
+    ]),
+  ].join("\n");
 }

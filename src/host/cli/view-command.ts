@@ -1,5 +1,7 @@
 import { Command } from "commander";
 import { isVisibleMemoryStale } from "../../reducers/ledger/projections.ts";
+import { isPartial, type Spend } from "../../reducers/spend.ts";
+import { spendRows } from "../../reducers/spend-words.ts";
 import { memoryIn, memoryView } from "../pi/ui/memory-view.ts";
 import { EXIT, type Io } from "./io.ts";
 import { SESSION_ARGUMENT, SESSION_LEAF_OPTION } from "./options.ts";
@@ -32,6 +34,8 @@ async function showMemory(
   const view = full ? "full" : "visible";
   if (!json) {
     io.line(memoryView(session, lookup, view));
+    io.line("");
+    for (const { name, value } of spendRows(session.ledger.spend)) io.line(`Spend, ${name}: ${value}`);
     return EXIT.ok;
   }
   io.json({
@@ -41,6 +45,13 @@ async function showMemory(
     stale: !full && isVisibleMemoryStale(session.ledger),
     ...(breakOff && { breakOff }),
     ...memoryIn(session, lookup, view),
+    spend: spendIn(session.ledger.spend),
   });
   return EXIT.ok;
+}
+
+/** `isPartial`: more was spent than is known. */
+function spendIn(spend: Spend) {
+  const { byWorker, byDay } = spend;
+  return { byWorker, byDay, isPartial: isPartial(spend) };
 }

@@ -51,17 +51,34 @@ interface EntryWords {
 }
 
 const WORDS: Readonly<Record<string, (entry: CustomEntry<unknown>) => EntryWords | undefined>> = {
-  "om.observations.recorded": ({ data }) => recorded("observation", fieldsOf(data).observations),
+  "om.observations.recorded": ({ data }) => {
+    const { observations } = fieldsOf(data);
+    const isNote = listOf(observations).some((record) => fieldsOf(record).origin === "user");
+    return isNote ? recorded("note", observations) : recorded("observation", observations);
+  },
   "om.reflections.recorded": ({ data }) => recorded("reflection", fieldsOf(data).reflections),
   "om.observations.dropped": ({ data }) => {
-    const { observationIds, supersededBy } = fieldsOf(data);
+    const { observationIds, supersededBy, reason } = fieldsOf(data);
+    if (reason === "promoted") return handled(observationIds, "moved into AGENTS.md");
     return dropped("observation", observationIds, "superseded", supersededBy);
   },
   "om.reflections.dropped": ({ data }) => {
-    const { reflectionIds, replacedBy } = fieldsOf(data);
+    const { reflectionIds, replacedBy, kind } = fieldsOf(data);
+    if (kind === "promoted") return handled(reflectionIds, "moved into AGENTS.md");
     return dropped("reflection", reflectionIds, "replaced", replacedBy);
   },
+  "om.observations.pinned": ({ data }) => handled(fieldsOf(data).observationIds, "pinned"),
+  "om.observations.unpinned": ({ data }) => handled(fieldsOf(data).observationIds, "no longer pinned"),
+  "om.memory.forgotten": ({ data }) => handled(fieldsOf(data).ids, "forgotten"),
+  "om.memory.restored": ({ data }) => handled(fieldsOf(data).ids, "brought back"),
 };
+
+/** What the user has done by hand to these lines. */
+function handled(listed: unknown, done: string): EntryWords | undefined {
+  const ids = listOf(listed).filter((id) => typeof id === "string");
+  if (ids.length === 0) return undefined;
+  return { title: `${countOf(ids.length, "line")} ${done}`, details: ids.map((id) => `[${id}]`) };
+}
 
 /** `by`: what stands in the place of all of them, or by id what stands in that of each; then `verb` says what became of them. */
 function dropped(what: string, listed: unknown, verb: string, by: unknown): EntryWords | undefined {

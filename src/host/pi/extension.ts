@@ -5,6 +5,8 @@ import { fileURLToPath } from "node:url";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { harmlessText } from "../../reducers/harmless-text.ts";
 import { registerEntryRenderers, settingsFiles, wantsQuiet } from "./entry-renderers.ts";
+import { registerHandCommands } from "./hand/register-hand.ts";
+import { hasForgotten, isSummary } from "./hand/sent-messages.ts";
 import type { MemorySession, OpenMemorySession } from "./memory-session.ts";
 import { isBeforeOldestPi, OLDEST_PI } from "./oldest-pi.ts";
 
@@ -94,6 +96,12 @@ export default function memoryLanes(pi: ExtensionAPI): void {
   );
   pi.on("model_select", (_event, ctx) => enqueue(ctx, (session) => session.modelSelected()));
   pi.on("session_tree", (_event, ctx) => enqueue(ctx, (session) => session.branchMoved()));
+  pi.on("context", async ({ messages }, ctx) => {
+    // Nobody waits for the engine here but who has forgotten something of a summary.
+    if (!messages.some(isSummary) || !(current.opening || hasForgotten(ctx))) return undefined;
+    const sent = await attempt(ctx, (session) => session.withoutForgotten(messages));
+    return sent && { messages: sent };
+  });
   pi.on("session_before_compact", (event, ctx) => attempt(ctx, (session) => session.beforeCompact(event)));
   pi.on("session_compact", (event, ctx) => enqueue(ctx, (session) => session.compacted(event.fromExtension)));
   pi.on("session_compact_failed", (event, ctx) =>
@@ -106,7 +114,7 @@ export default function memoryLanes(pi: ExtensionAPI): void {
     name: "recall",
     label: "Recall",
     description:
-      "Read the exact messages behind one line of compacted memory, by the 12 hex digits in brackets that it begins with. With `query`, only their passages that have some of these words.",
+      "Read the exact messages behind one line of compacted memory, by the 12 hex digits in brackets that it begins with. With `query`, only their passages that have some of these words; with `query` alone, search all memory and messages for ids.",
     promptSnippet: "Read the exact original messages behind a memory id from compacted memory",
     promptGuidelines: [
       "Before you act on a detail from compacted memory, or when asked why you believe it, call recall with the id of that line, and with a query where you look for one thing.",
@@ -119,6 +127,10 @@ export default function memoryLanes(pi: ExtensionAPI): void {
     },
   });
 
+  registerHandCommands(pi, {
+    attempt: async (ctx, act) => attempt(ctx, act),
+    loaded: async () => settledNow(current.opening),
+  });
   pi.registerCommand("om:status", {
     description: "Memory: counts, clocks, lanes, problems and cost",
     handler: (_args, ctx) => attempt(ctx, (session) => session.showStatus(ctx)),
@@ -127,6 +139,10 @@ export default function memoryLanes(pi: ExtensionAPI): void {
     description: "Memory: what the agent sees (or: full; add copy for the clipboard)",
     getArgumentCompletions: (prefix) => completions(VIEW_ARGUMENTS, prefix),
     handler: (args, ctx) => attempt(ctx, (session) => session.showView(args, ctx)),
+  });
+  pi.registerCommand("om:search", {
+    description: "Memory: find lines of memory and messages by their words",
+    handler: (args, ctx) => attempt(ctx, (session) => session.showSearch(args, ctx)),
   });
   pi.registerCommand("om:lanes", {
     description: "Memory: the worker lanes, live: clocks, reasons, last results and spend",
@@ -200,7 +216,6 @@ const RECALL_PARAMETERS = {
       description: "About how many tokens a page may have (default 8000, with a query 800; at most 20000)",
     },
   },
-  required: ["id"],
 } as const;
 
 const VIEW_ARGUMENTS = [

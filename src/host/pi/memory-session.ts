@@ -18,14 +18,18 @@ import type { EntryLookup } from "../../reducers/entries/entry.ts";
 import { harmlessText } from "../../reducers/harmless-text.ts";
 import { planFold } from "../../reducers/ledger/compaction-plan.ts";
 import { givenMemoryId } from "../../reducers/ledger/memory-id.ts";
-import { recallFrom } from "../../reducers/ledger/recall.ts";
+import { isFound, recallFrom } from "../../reducers/ledger/recall.ts";
 import { messageOf } from "../../reducers/message-of.ts";
 import { type RecallOptions, renderRecall } from "../../reducers/recall/recall-text.ts";
 import { redactedLookup } from "../../reducers/redact.ts";
 import { loadSettings, settingsWarning } from "../settings/settings.ts";
 import { announcements, workersAreIdle } from "./announcements.ts";
 import { branchChange, describeBranch, entriesAmong } from "./branch-sync.ts";
+import { budgetNotices } from "./budget/budget-notices.ts";
+import { openDayBudget } from "./budget/day-budget.ts";
 import { foldRequest } from "./fold-request.ts";
+import { createHandCommands } from "./hand/hand-commands.ts";
+import { withoutForgotten } from "./hand/sent-messages.ts";
 import { modelFor } from "./model-choice.ts";
 import { notices } from "./notices.ts";
 import { keepKeyframe, takeKeyframe } from "./recording/kept-keyframes.ts";
@@ -90,6 +94,17 @@ export function openMemorySession(
   /** Whatever of the session is read, by workers, recall, view or page, is found here. */
   const lookup = settings.redactSecrets ? redactedLookup(entryOf) : entryOf;
 
+  const dayUsd = settings.budget?.dayUsd;
+  const dayBudget =
+    dayUsd === undefined
+      ? undefined
+      : openDayBudget({
+          ...{ agentDir: host.getAgentDir(), limit: dayUsd, runMs: settings.workerTimeoutMs },
+          now: () => Date.now(),
+          known: () => engine.state.daySpent,
+          warn: (message) => session.notify(message, "warning"),
+        });
+
   function sync(): void {
     const change = branchChange(manager, engine.state.session);
     if (change.type === "extended") piEvents$.next({ type: "branch.extended", entries: change.entries });
@@ -112,6 +127,7 @@ export function openMemorySession(
       for (const { customType, data } of entries) pi.appendEntry(customType, data);
       sync();
     },
+    dayBudget,
     workerModel: () => modelFor(ctx, settings.model),
     isIdle: () => isOpen() && ctx.isIdle(),
     compact({ onError }) {
@@ -150,7 +166,7 @@ export function openMemorySession(
   const showsEntries = ctx.mode === "tui" && pi.registerEntryRenderer !== undefined;
   const demands = createRunDemands({
     engine,
-    report: (lane) => piEvents$.next({ type: "run.demanded", lane }),
+    report: (lane) => piEvents$.next({ type: "run.demanded", lane, ...dayBudget?.news() }),
     say: (message) => {
       if (isOpen()) show(ctx, message);
     },
@@ -170,6 +186,7 @@ export function openMemorySession(
       whenGone(() => void close("disposed")),
       watching(history.add),
       footer(ctx),
+      budgetNotices,
       notices({
         tellsRecorded: settings.showWorkerNotifications && !showsEntries,
         demands,
@@ -200,6 +217,7 @@ export function openMemorySession(
     host: hostOf(ctx),
     ...contextWindowOf(ctx),
     branch: describeBranch(manager),
+    ...dayBudget?.news(),
   });
   const warning = settingsWarning(problems);
   if (warning) session.notify(warning, "warning");
@@ -226,13 +244,13 @@ export function openMemorySession(
     } finally {
       closed$.next();
     }
-    await Promise.allSettled([ui.close(), recorder?.close()]);
+    await Promise.allSettled([ui.close(), recorder?.close(), dayBudget?.idle()]);
     engine.stop();
   }
 
   return {
-    agentStarted: () => hear({ type: "agent.started" }),
-    turnEnded: () => hear({ type: "turn.ended" }),
+    agentStarted: () => hear({ type: "agent.started", ...dayBudget?.news() }),
+    turnEnded: () => hear({ type: "turn.ended", ...dayBudget?.news() }),
     /** Resolves when the compaction that this led to has ended: until then Pi keeps the prompts that come. */
     agentSettled(aborted: boolean): Promise<void> {
       wasAborted = aborted;
@@ -275,22 +293,38 @@ export function openMemorySession(
         failure: { kind: aborted ? "cancelled" : "failed", message: message ?? "cancelled" },
       }),
 
-    recall({ id, ...options }: { id: string } & RecallOptions) {
+    async recall({ id, ...options }: { id?: string | undefined } & RecallOptions) {
       sync();
+      if (id === undefined || id.trim() === "") {
+        const text = await ui.search(options.query ?? "", "agent");
+        return { content: [{ type: "text" as const, text }], details: {} };
+      }
       const recalled = recallFrom(engine.state.session, lookup, givenMemoryId(id));
       const rendered = renderRecall(recalled, options);
       // Pi before 1.0 knows of a tool's failure only when it throws.
-      if (!recalled.observation && !recalled.reflection) throw new Error(rendered.text);
+      if (!isFound(recalled)) throw new Error(rendered.text);
       return {
         content: [{ type: "text" as const, text: rendered.text }],
         details: { id: recalled.id, page: rendered.page, pages: rendered.pages },
       };
     },
 
+    hand: createHandCommands({ session, entries: () => manager.getEntries(), show }),
+
+    /** What the agent is sent, without the lines that the user has made memory forget since the summary was written. */
+    withoutForgotten<M extends { role: string }>(messages: readonly M[]): M[] | undefined {
+      sync();
+      const { forgotten } = engine.state.session.ledger.hand;
+      return forgotten.size === 0
+        ? undefined
+        : messages.map((message) => withoutForgotten(message, forgotten));
+    },
+
     whenIdle: () => workersAreIdle(engine, steps$),
 
     showStatus: ui.showStatus,
     showView: ui.showView,
+    showSearch: ui.showSearch,
     showLanes: ui.showLanes,
     run: ui.run,
     inspect: ui.inspect,

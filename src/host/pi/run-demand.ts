@@ -1,5 +1,7 @@
 import type { Engine, Step } from "../../machines/engine.ts";
+import { overBudget } from "../../reducers/engine/budget.ts";
 import { type LaneName, laneOf } from "../../reducers/engine/lane-names.ts";
+import { budgetAdvice, budgetUseWords, STILL_WORKS } from "../../reducers/spend-words.ts";
 import { resultWords, spendWords } from "../../reducers/words.ts";
 
 /** What `/om:run` can be asked for, and the lane that it concerns. */
@@ -48,6 +50,13 @@ export function createRunDemands({ engine, report, say }: RunDemandsOptions): Ru
       } else {
         report(lane);
         if (!isRunning()) {
+          const use = overBudget(engine.state);
+          if (use) {
+            say(
+              `Memory: over budget: ${budgetUseWords(use)}. The ${name} does not run; it will ${budgetAdvice(use)}. ${STILL_WORKS}.`,
+            );
+            return Promise.resolve();
+          }
           say("Memory: nothing to observe; observations cover every source entry of this branch.");
           return Promise.resolve();
         }

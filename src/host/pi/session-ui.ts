@@ -1,9 +1,11 @@
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import type { Observable } from "rxjs";
 import type { LiveSession } from "../../effects/live-session.ts";
+import type { SessionSearch } from "../../effects/session-search.ts";
 import type { Engine, Step } from "../../machines/engine.ts";
 import { harmlessText } from "../../reducers/harmless-text.ts";
 import { messageOf } from "../../reducers/message-of.ts";
+import { queryProblem, searchText } from "../../reducers/recall/search/search-text.ts";
 import type { InspectServer } from "../inspector/server/inspect-server.ts";
 import type { SettingsProblem } from "../settings/settings.ts";
 import { modelName } from "./model-choice.ts";
@@ -28,6 +30,19 @@ interface SessionUiOptions {
   /** Puts a text into the user's clipboard. */
   copy: (text: string) => Promise<void>;
 }
+
+const SEARCH_WORDS = {
+  agent: {
+    where: "this branch",
+    widen: "Try fewer or other words.",
+    next: "Call recall with an id for the whole, and with a query for its passages.",
+  },
+  user: {
+    where: "this branch",
+    widen: "Try fewer or other words; memory-lanes search --all-branches looks beyond this branch.",
+    next: "The agent can recall each id; memory-lanes recall FILE ID shows it here.",
+  },
+} as const;
 
 /** Shows text where the mode has a place for it: a notice in TUI and RPC, a standard stream elsewhere. */
 export type Show = (ctx: ExtensionContext, text: string) => void;
@@ -63,6 +78,7 @@ export function createSessionUi(options: SessionUiOptions, show: Show) {
   const { engine, steps$, history, start, session, demands, problems, copy } = options;
   const { isOpen, lookup, sync } = session;
   const workerModel = () => modelName(session.workerModel());
+  let searching: Promise<SessionSearch> | undefined;
   let serving: Promise<InspectServer> | undefined;
 
   /** The server is loaded on request only; one serves all who look. */
@@ -75,7 +91,29 @@ export function createSessionUi(options: SessionUiOptions, show: Show) {
     });
   }
 
+  /** What a search of this branch answers, in words for whoever reads it. The index and its library are loaded on first use. */
+  async function search(query: string, reader: keyof typeof SEARCH_WORDS): Promise<string> {
+    const problem = queryProblem(query);
+    if (problem) {
+      if (reader === "agent") throw new Error(`Give an id, or a query. ${problem}`);
+      return `${problem} Use /om:search WORDS.`;
+    }
+    searching ??= import("../../effects/session-search.ts").then(({ createSessionSearch }) =>
+      createSessionSearch(lookup),
+    );
+    const found = await (await searching).search(engine.state.session, query);
+    return searchText(query, found, SEARCH_WORDS[reader]);
+  }
+
   return {
+    search,
+
+    async showSearch(args: string, command: ExtensionContext): Promise<void> {
+      sync();
+      const text = await search(args, "user");
+      if (isOpen()) show(command, text);
+    },
+
     showStatus(command: ExtensionContext): void {
       sync();
       const { state, snapshot } = engine;

@@ -66,6 +66,7 @@ function wordsFor(schema: JsonSchema): string {
     const optional = Object.entries(schema.properties).flatMap(([name, member]) =>
       required.includes(name) || typeof member === "boolean" ? [] : [`"${name}" (${wordsFor(member)})`],
     );
+    if (members.length === 0) return `an object with any of ${optional.join(", ")}`;
     return [`an object { ${members.join(", ")} }`, ...optional].join(", if you like with ");
   }
   // A new kind of setting without words here would read badly in a warning; the tests ask for each key's words.
@@ -76,5 +77,10 @@ function wordsFor(schema: JsonSchema): string {
 function withoutIntegerLimits(schema: JsonSchema): JsonSchema {
   const { maximum, ...rest } = schema;
   const bounded = maximum === undefined || maximum === Number.MAX_SAFE_INTEGER ? rest : schema;
-  return bounded.type === "object" ? { ...bounded, additionalProperties: false } : bounded;
+  if (bounded.type !== "object") return bounded;
+  const members = Object.entries(bounded.properties ?? {}).map(([name, member]) => [
+    name,
+    typeof member === "boolean" ? member : withoutIntegerLimits(member),
+  ]);
+  return { ...bounded, properties: Object.fromEntries(members), additionalProperties: false };
 }

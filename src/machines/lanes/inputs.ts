@@ -1,5 +1,6 @@
 import { NOWHERE, tokensAfter } from "../../reducers/branch.ts";
 import type { Clocks } from "../../reducers/clocks.ts";
+import { overBudget } from "../../reducers/engine/budget.ts";
 import type { EngineState } from "../../reducers/engine/engine-state.ts";
 import type { LaneName } from "../../reducers/engine/lane-names.ts";
 import { whyPassive } from "../../reducers/engine/session-host.ts";
@@ -29,6 +30,8 @@ export interface WorkInput extends LaneInput {
   /** Reflect/drop only: the observer is due or running. */
   readonly heldBack: boolean;
   readonly poolOverTarget: boolean;
+  /** A limit of the budget is used up: no run begins. */
+  readonly overBudget: boolean;
 }
 
 export interface CompactionInput extends LaneInput {
@@ -95,6 +98,7 @@ function observerInput(state: EngineState, _observer: string, at: number): WorkI
     hasWork: clock > 0,
     heldBack: false,
     poolOverTarget: false,
+    overBudget: overBudget(state) !== undefined,
   };
 }
 
@@ -110,6 +114,7 @@ function reflectDropInput(state: EngineState, observer: string, at: number): Wor
     hasWork: hasUnreflected(session),
     heldBack: isBusy(observer),
     poolOverTarget: isPoolOverTarget(session.ledger, settings),
+    overBudget: overBudget(state) !== undefined,
   };
 }
 

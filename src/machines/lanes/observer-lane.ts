@@ -6,16 +6,17 @@ export const observerLane = workLane.createMachine({
   context: () => initialWorkContext("observer"),
   initial: "idle",
   states: {
-    ...workStates({ guard: "hasWork", target: "running" }),
+    ...workStates({ guard: "hasAffordableWork", target: "running" }),
     due: {
       description: "The clock is at its threshold; the next turn's end or start of the agent starts the run.",
       on: {
         "input.changed": [
           { guard: "isPassive", target: "passive" },
           { guard: "isNotDue", target: "idle" },
+          { guard: "isOverBudget", target: "overBudget" },
         ],
-        ...onTurn("running" as const),
-        "run.demanded": "running",
+        ...onTurn([{ guard: "isOverBudget", target: "overBudget" }, { target: "running" }] as const),
+        "run.demanded": { guard: "isWithinBudget", target: "running" },
       },
     },
     running: {

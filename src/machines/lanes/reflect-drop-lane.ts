@@ -24,7 +24,7 @@ export const reflectDropLane = workLane.createMachine({
   context: () => initialWorkContext("reflectDrop"),
   initial: "idle",
   states: {
-    ...workStates("running"),
+    ...workStates({ guard: "isWithinBudget", target: "running" }),
     due: {
       description:
         "Waiting for a turn to end or the agent to start, and, three times at most, for the observer to be neither due nor running.",
@@ -33,10 +33,15 @@ export const reflectDropLane = workLane.createMachine({
         "input.changed": [
           { guard: "isPassive", target: "passive" },
           { guard: "isNotDue", target: "idle" },
+          { guard: "isOverBudget", target: "overBudget" },
           { guard: "wasTriggeredAndIsFree", target: "running" },
         ],
-        ...onTurn([{ guard: "isHeldBack", actions: "rememberTrigger" }, { target: "running" }] as const),
-        "run.demanded": "running",
+        ...onTurn([
+          { guard: "isOverBudget", target: "overBudget" },
+          { guard: "isHeldBack", actions: "rememberTrigger" },
+          { target: "running" },
+        ] as const),
+        "run.demanded": { guard: "isWithinBudget", target: "running" },
         // Opening the session again starts nothing.
         "session.closed": "idle",
       },

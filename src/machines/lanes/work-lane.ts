@@ -61,7 +61,9 @@ export const workLane = setup({
   guards: {
     isPassive: ({ event }) => event.input.passive,
     isActive: ({ event }) => !event.input.passive,
-    hasWork: ({ event }) => event.input.hasWork,
+    isOverBudget: ({ event }) => event.input.overBudget,
+    isWithinBudget: ({ event }) => !event.input.overBudget,
+    hasAffordableWork: ({ event }) => event.input.hasWork && !event.input.overBudget,
     isDue: ({ event }) => isDue(event.input),
     isNotDue: ({ event }) => !isDue(event.input),
     /** Nobody waits for the observer without end: one that never catches up would stop all the others. */
@@ -77,9 +79,9 @@ export const workLane = setup({
     recorded: ({ context, event }) => outcomeOf(context, event) === "recorded",
     /** More than a run can read was waiting: the rest is read at once, or it would fall behind with every turn. */
     recordedAndStillDue: ({ context, event }) =>
-      outcomeOf(context, event) === "recorded" && !event.input.passive && isDue(event.input),
+      outcomeOf(context, event) === "recorded" && mayGoOn(event.input) && isDue(event.input),
     recordedAndPoolOverTarget: ({ context, event }) =>
-      outcomeOf(context, event) === "recorded" && event.input.poolOverTarget,
+      outcomeOf(context, event) === "recorded" && event.input.poolOverTarget && !event.input.overBudget,
     foundNothing: ({ context, event }) => outcomeOf(context, event) === "empty",
     failed: ({ context, event }) => outcomeOf(context, event) === "failed",
     /** Only the first failure of a row is worth a warning. */
@@ -144,8 +146,11 @@ export function onTurn<T>(transition: T): { "turn.ended": T; "agent.started": T 
   return { "turn.ended": transition, "agent.started": transition };
 }
 
-/** The states that both worker lanes share; they differ in what a demand does. */
-export function workStates(whenDemanded: "running" | { guard: "hasWork"; target: "running" }) {
+/** The states that both worker lanes share; they differ in what a demand does. Nobody's demand goes over the budget. */
+export function workStates(whenDemanded: {
+  guard: "isWithinBudget" | "hasAffordableWork";
+  target: "running";
+}) {
   return {
     passive: workLane.createStateConfig({
       description: "Proactive work is off.",
@@ -159,9 +164,20 @@ export function workStates(whenDemanded: "running" | { guard: "hasWork"; target:
       on: {
         "input.changed": [
           { guard: "isPassive", target: "passive" },
+          { guard: "isOverBudget", target: "overBudget" },
           // The branch was left while the lane backed off, and is back.
           { guard: "isDueTooEarly", target: "backingOff" },
           { guard: "isDue", target: "due" },
+        ],
+        "run.demanded": whenDemanded,
+      },
+    }),
+    overBudget: workLane.createStateConfig({
+      description: "A limit of the budget is used up; no run begins.",
+      on: {
+        "input.changed": [
+          { guard: "isPassive", target: "passive" },
+          { guard: "isWithinBudget", target: "idle" },
         ],
         "run.demanded": whenDemanded,
       },
@@ -195,6 +211,10 @@ export function workStates(whenDemanded: "running" | { guard: "hasWork"; target:
 /** Of the context's latest run: `runId` itself is gone by the time of what its end causes. */
 function runIdOf(lane: WorkContext["lane"], run: number): string {
   return `${lane}-${run}`;
+}
+
+function mayGoOn({ passive, overBudget }: WorkInput): boolean {
+  return !passive && !overBudget;
 }
 
 function isDue(input: WorkInput): boolean {

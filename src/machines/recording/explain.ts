@@ -1,6 +1,8 @@
+import { overBudget } from "../../reducers/engine/budget.ts";
 import type { EngineState } from "../../reducers/engine/engine-state.ts";
 import type { LaneName } from "../../reducers/engine/lane-names.ts";
 import { whyPassive } from "../../reducers/engine/session-host.ts";
+import { budgetAdvice, budgetUseWords } from "../../reducers/spend-words.ts";
 import { countOf, duration, grouped, LANE_LABELS } from "../../reducers/words.ts";
 import {
   keptByCompaction,
@@ -73,6 +75,11 @@ function whyWork(lane: "observer" | "reflectDrop", why: Why): string {
     }
     case "due":
       return lane === "reflectDrop" ? whyDueAfterObserver(why) : `waiting for ${NEXT_TRIGGER}`;
+    case "overBudget": {
+      const use = overBudget(why.state);
+      if (!use) return "within budget again; it goes on at the next event";
+      return `over budget: ${budgetUseWords(use)}; it goes on ${budgetAdvice(use)}`;
+    }
     case "coolingDown": {
       const dueAt = context.clockAtStart + input.threshold;
       const more = grouped(Math.max(0, dueAt - input.clock));

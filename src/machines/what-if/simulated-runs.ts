@@ -4,6 +4,7 @@ import type { EngineEventOf } from "../../reducers/engine/events.ts";
 import { WORKERS, type Worker } from "../../reducers/engine/lane-names.ts";
 import { observerChunk } from "../../reducers/engine/observer-chunk.ts";
 import type { EntryFact } from "../../reducers/entries/entry-fact.ts";
+import { isPinned } from "../../reducers/ledger/hand/hand.ts";
 import { activeObservations, maximumDrops } from "../../reducers/ledger/pool.ts";
 import { RELEVANCES } from "../../reducers/ledger/records.ts";
 import { observerChunkBudget } from "../../reducers/settings.ts";
@@ -161,7 +162,9 @@ function nothingToDo(finished: ModelledRun["finished"]): ModelledRun["finished"]
 }
 
 function leastRelevant({ session }: EngineState, count: number): string[] {
-  return activeObservations(session.ledger)
+  const { ledger } = session;
+  return activeObservations(ledger)
+    .filter(({ id }) => !isPinned(ledger.hand, id))
     .toSorted((a, b) => RELEVANCES.indexOf(a.relevance) - RELEVANCES.indexOf(b.relevance))
     .slice(0, count)
     .map(({ id }) => id);

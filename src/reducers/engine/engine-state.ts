@@ -1,8 +1,9 @@
 import { positionOf, tokensBetween } from "../branch.ts";
 import { emptySession, extendSession, type SessionState, sessionOf } from "../session.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../settings.ts";
+import type { DaySpent } from "./budget.ts";
 import { AGENT_BUSY, type EngineEvent, type EngineEventOf, type Failure, type Usage } from "./events.ts";
-import { WORKERS, type Worker } from "./lane-names.ts";
+import type { Worker } from "./lane-names.ts";
 import { PLAIN_HOST, type SessionHost } from "./session-host.ts";
 
 /** What a worker has done since the session was opened in this process. */
@@ -25,6 +26,8 @@ export interface EngineState {
   readonly host: SessionHost;
   readonly contextWindow: number | undefined;
   readonly agentIdle: boolean;
+  /** Null where no event has said. */
+  readonly daySpent: DaySpent | null;
   readonly workers: Readonly<Record<Worker, WorkerRecord>>;
   readonly compactionFailure: (Failure & { readonly at: string }) | null;
   /** Folds of ours that Pi did not use, since another extension answered after us. */
@@ -58,6 +61,7 @@ export function initialState(): EngineState {
     host: PLAIN_HOST,
     contextWindow: undefined,
     agentIdle: true,
+    daySpent: null,
     workers: { observer: idleWorker(), reflector: idleWorker(), dropper: idleWorker() },
     compactionFailure: null,
     replacedFolds: null,
@@ -67,6 +71,11 @@ export function initialState(): EngineState {
 
 /** What is true after an event. */
 export function evolve(state: EngineState, event: EngineEvent): EngineState {
+  const next = evolved(state, event);
+  return event.daySpent ? { ...next, daySpent: event.daySpent } : next;
+}
+
+function evolved(state: EngineState, event: EngineEvent): EngineState {
   switch (event.type) {
     case "session.opened":
       return {
@@ -118,15 +127,6 @@ export function restored(
   { agentIdle, workers, compactionFailure, replacedFolds = null, emptyRange }: Resumed,
 ): EngineState {
   return { ...state, agentIdle, workers, compactionFailure, replacedFolds, emptyRange };
-}
-
-/** What all workers have used so far. */
-export function totalSpend({ workers }: EngineState): { requests: number; usage: Usage } {
-  const all = WORKERS.map((worker) => workers[worker]);
-  return {
-    requests: all.reduce((sum, { requests }) => sum + requests, 0),
-    usage: all.map(({ usage }) => usage).reduce(addUsage, noUsage()),
-  };
 }
 
 export function noUsage(): Usage {

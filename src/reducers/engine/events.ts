@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { EntryFactSchema } from "../entries/entry-fact.ts";
 import { SettingsSchema } from "../settings.ts";
+import { DaySpentSchema } from "./budget.ts";
 import { LaneNameSchema, WorkerSchema } from "./lane-names.ts";
 import { SessionHostSchema } from "./session-host.ts";
 
@@ -13,6 +14,8 @@ const stamp = {
   seq: z.int().positive(),
   /** ISO 8601 */
   at: z.iso.datetime(),
+  /** What all sessions have spent today, where there is a day's budget and the host has looked and seen another figure. */
+  daySpent: DaySpentSchema.optional(),
 };
 
 function event<T extends string, S extends z.ZodRawShape>(type: T, shape: S) {

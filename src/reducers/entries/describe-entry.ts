@@ -1,14 +1,31 @@
+import { WorkerSchema } from "../engine/lane-names.ts";
+import type { HandActName } from "../ledger/hand/hand.ts";
 import {
+  COST,
   FOLDED,
   isMemoryId,
   isObservation,
   isReflection,
+  MEMORY_FORGOTTEN,
+  MEMORY_RESTORED,
   OBSERVATIONS_DROPPED,
+  OBSERVATIONS_PINNED,
   OBSERVATIONS_RECORDED,
+  OBSERVATIONS_UNPINNED,
+  PROMOTED,
   REFLECTIONS_DROPPED,
   REFLECTIONS_RECORDED,
 } from "../ledger/records.ts";
-import { type EntryLike, type EntryLookup, fieldsOf, messageOf, textOf } from "./entry.ts";
+import { dateOf } from "../words.ts";
+import {
+  type EntryLike,
+  type EntryLookup,
+  type Fields,
+  fieldsOf,
+  messageOf,
+  textOf,
+  timeOf,
+} from "./entry.ts";
 import type { EntryFact, EntryKind, LedgerFact } from "./entry-fact.ts";
 import { estimateMessageTokens } from "./tokens.ts";
 
@@ -155,20 +172,24 @@ const V2_DETAILS = "observational-memory";
 
 function describeCustom(base: EntryFact, entry: EntryLike): EntryFact {
   const { customType, data } = fieldsOf(entry);
-  const { coversUpToId, observations, reflections, observationIds, reflectionIds } = fieldsOf(data);
+  const { coversUpToId, observations, reflections, observationIds, reflectionIds, ids, reason, kind } =
+    fieldsOf(data);
   switch (customType) {
     case OBSERVATIONS_RECORDED:
-      return describeLedger(base, coversUpToId, observations, (watermark, values) => ({
-        type: "observations",
-        coversUpToId: watermark,
-        records: validRecords(isObservation, values, (record, index) => ({
-          id: record.id,
-          tokens: record.tokenCount,
-          relevance: record.relevance,
-          sources: record.sourceEntryIds,
-          index,
+      return withNotes(
+        data,
+        describeLedger(base, coversUpToId, observations, (watermark, values) => ({
+          type: "observations",
+          coversUpToId: watermark,
+          records: validRecords(isObservation, values, (record, index) => ({
+            id: record.id,
+            tokens: record.tokenCount,
+            relevance: record.relevance,
+            sources: record.sourceEntryIds,
+            index,
+          })),
         })),
-      }));
+      );
     case REFLECTIONS_RECORDED:
       return describeLedger(base, coversUpToId, reflections, (watermark, values) => ({
         type: "reflections",
@@ -181,12 +202,14 @@ function describeCustom(base: EntryFact, entry: EntryLike): EntryFact {
         })),
       }));
     case OBSERVATIONS_DROPPED:
+      if (reason === PROMOTED) return describeHand(base, "promoted", observationIds, data);
       return describeLedger(base, coversUpToId, observationIds, (watermark, values) => ({
         type: "drops",
         coversUpToId: watermark,
         ...dropsOf("observationIds", values, fieldsOf(data).supersededBy),
       }));
     case REFLECTIONS_DROPPED:
+      if (kind === PROMOTED) return describeHand(base, "promoted", reflectionIds, data);
       // Others may write it without a marker: it then holds from where it stands.
       return describeLedger(base, coversUpToId ?? entry.parentId, reflectionIds, (watermark, values) => ({
         type: "drops",
@@ -194,9 +217,62 @@ function describeCustom(base: EntryFact, entry: EntryLike): EntryFact {
         observationIds: [],
         ...dropsOf("reflectionIds", values, fieldsOf(data).replacedBy),
       }));
+    case OBSERVATIONS_PINNED:
+      return describeHand(base, "pinned", observationIds, data);
+    case OBSERVATIONS_UNPINNED:
+      return describeHand(base, "unpinned", observationIds, data);
+    case MEMORY_FORGOTTEN:
+      return describeHand(base, "forgotten", ids, data);
+    case MEMORY_RESTORED:
+      return describeHand(base, "restored", ids, data);
+    case COST:
+      return { ...base, ...costOf(entry, fieldsOf(data)) };
     default:
       return textOf(customType).startsWith("om.") ? { ...base, ignored: { reason: "v2", records: 1 } } : base;
   }
+}
+
+/** What the user did by hand to the records of these ids. */
+function describeHand(base: EntryFact, act: HandActName, values: unknown, data: unknown): EntryFact {
+  if (!Array.isArray(values)) return { ...base, ignored: { reason: "malformed", records: 1 } };
+  const ids = validRecords(isMemoryId, values, (id) => id);
+  const malformed = values.length - ids.length;
+  const ignored = malformed > 0 && { ignored: { reason: "malformed" as const, records: malformed } };
+  const { undoes, withPrevious } = fieldsOf(data);
+  const hand = {
+    ...{ act, ids },
+    ...(typeof undoes === "string" && { undoes }),
+    ...(withPrevious === true && { withPrevious }),
+  };
+  return { ...base, ...(ids.length > 0 && { kind: "ledger", hand }), ...ignored };
+}
+
+/** The fact of recorded observations, some of which the user may have noted. */
+function withNotes(data: unknown, fact: EntryFact): EntryFact {
+  const { observations } = fieldsOf(data);
+  if (fact.ledger?.type !== "observations" || !Array.isArray(observations)) return fact;
+  const noted = fact.ledger.records.filter(({ index }) => fieldsOf(observations[index]).origin === "user");
+  if (noted.length === 0) return fact;
+  return { ...fact, hand: { act: "noted", ids: noted.map(({ id }) => id) } };
+}
+
+/** What an entry says that a run took; nothing where it names no worker of ours. */
+function costOf(entry: EntryLike, { worker, usage, cost }: Fields): Pick<EntryFact, "cost"> {
+  const known = WorkerSchema.safeParse(worker);
+  if (!known.success) return {};
+  const { input, output, cacheRead, cacheWrite } = fieldsOf(usage);
+  const at = timeOf(entry);
+  const fact = {
+    worker: known.data,
+    day: at > 0 ? dateOf(at) : "",
+    input: amountOf(input) + amountOf(cacheRead) + amountOf(cacheWrite),
+    output: amountOf(output),
+  };
+  return { cost: typeof cost === "number" ? { ...fact, usd: amountOf(cost) } : fact };
+}
+
+function amountOf(value: unknown): number {
+  return typeof value === "number" && Number.isFinite(value) && value > 0 ? value : 0;
 }
 
 function describeLedger(

@@ -1,5 +1,7 @@
 import { z } from "zod";
+import { HandFactSchema } from "../ledger/hand/hand.ts";
 import { RelevanceSchema } from "../ledger/records.ts";
+import { CostFactSchema } from "../spend.ts";
 
 /** What an entry is to the engine. The first seven kinds are conversation: they may count source tokens. */
 export const ENTRY_KINDS = [
@@ -73,6 +75,10 @@ export const EntryFactSchema = z.object({
   edit: z.object({ targetId: z.string(), tokens: z.number().nullable() }).optional(),
   /** `ledger`: the records. */
   ledger: LedgerFactSchema.optional(),
+  /** `ledger`: what the user did by hand, instead of what a worker recorded, or with it. */
+  hand: HandFactSchema.optional(),
+  /** What an answered run took; such an entry is memory to no reader. */
+  cost: CostFactSchema.optional(),
   /** `compaction`: where it cut, and whether its details are memory of ours. */
   compaction: z
     .object({ firstKeptEntryId: z.string(), folded: z.boolean(), fullFold: z.boolean() })

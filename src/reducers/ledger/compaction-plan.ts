@@ -115,11 +115,12 @@ export function planFold(
   const instructions = clean(request.instructions ?? "");
   const touched = settings.summaryFiles ? clean(touchedBlock(branch, cut, entryAt, summaryTokens)) : "";
   const room = summaryTokens - estimateTextTokens(touched) - estimateTextTokens(instructions);
-  const records = fittedRecords(orderedObservations(selection), selectedReflections(selection), room);
-  const shown = fitted(readProjection(records, entryAt), room);
+  const { pinned } = ledger.hand;
+  const records = fittedRecords(orderedObservations(selection), selectedReflections(selection), room, pinned);
+  const shown = fitted(readProjection(records, entryAt), room, pinned);
   const evidence = evidenceSizes(branch, ledger, shown, entryAt);
   // What the hints take, lines have to leave.
-  const { leftOut: crowdedOut, ...chosen } = fitted(shown, room - evidence.size * HINT_TOKENS);
+  const { leftOut: crowdedOut, ...chosen } = fitted(shown, room - evidence.size * HINT_TOKENS, pinned);
   // Only what is shown is looked through, not all that there is.
   const projection = redactSecrets ? redactedMemory(chosen) : chosen;
   const leftOut = records.leftOut + shown.leftOut + crowdedOut;

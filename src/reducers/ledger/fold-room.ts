@@ -59,17 +59,18 @@ export interface Fitted<O, R> {
 /**
  * Leaves out of a projection what its summary has no room for: what is less relevant first, of that what reflections cover
  * before what they do not, and the oldest first. Reflections go after observations of high relevance, critical observations
- * last.
+ * later, and what the user has pinned last.
  */
 export function fitted(
   { observations, reflections }: Projection,
   maxTokens: number,
+  pinned: ReadonlySet<string> = NONE,
 ): Fitted<Observation, Reflection> {
   // A record's own count may be of another making.
   const tokensOf = ({ content, tokenCount }: Observation | Reflection) =>
     Math.max(tokenCount, content.length / CHARACTERS_PER_TOKEN);
   const supportsOf = ({ supportingObservationIds }: Reflection) => supportingObservationIds;
-  return withinRoom({ observations, reflections, tokensOf, supportsOf }, maxTokens);
+  return withinRoom({ observations, reflections, tokensOf, supportsOf }, maxTokens, pinned);
 }
 
 /** The same by what the ledger knows of its records, so that the text of those that leave need not be read. */
@@ -77,13 +78,17 @@ export function fittedRecords(
   observations: ObservationRecord[],
   reflections: ReflectionRecord[],
   maxTokens: number,
+  pinned: ReadonlySet<string> = NONE,
 ): Fitted<ObservationRecord, ReflectionRecord> {
   const tokensOf = ({ tokens }: ObservationRecord | ReflectionRecord) => tokens;
   return withinRoom(
     { observations, reflections, tokensOf, supportsOf: ({ supports }) => supports },
     maxTokens,
+    pinned,
   );
 }
+
+const NONE: ReadonlySet<string> = new Set();
 
 interface Lines<O, R> {
   observations: O[];
@@ -94,6 +99,7 @@ interface Lines<O, R> {
 
 const RANKS: Readonly<Record<Relevance, number>> = { low: 0, medium: 2, high: 4, critical: 7 };
 const REFLECTION_RANK = 6;
+const PINNED_RANK = 9;
 
 /** What a summary has beside its lines: its preamble, its headings and what it says of what is not in it. */
 const HEAD_TOKENS = 240;
@@ -106,11 +112,15 @@ export const CHARACTERS_PER_TOKEN = 4;
 function withinRoom<O extends { id: string; relevance: Relevance }, R>(
   { observations, reflections, tokensOf, supportsOf }: Lines<O, R>,
   maxTokens: number,
+  pinned: ReadonlySet<string>,
 ): Fitted<O, R> {
   const covered = new Set(reflections.flatMap(supportsOf));
-  const ranks = observations.map(({ id, relevance }) => RANKS[relevance] + (covered.has(id) ? 0 : 1));
-  const rankAt = (at: number) => ranks[at] ?? RANKS.critical;
-  const sums = new Array<number>(RANKS.critical + 2).fill(0);
+  const isPinned = pinned.size > 0 ? (id: string) => pinned.has(id) : () => false;
+  const ranks = observations.map(({ id, relevance }) =>
+    isPinned(id) ? PINNED_RANK : RANKS[relevance] + (covered.has(id) ? 0 : 1),
+  );
+  const rankAt = (at: number) => ranks[at] ?? PINNED_RANK;
+  const sums = new Array<number>(PINNED_RANK + 1).fill(0);
   let excess = HEAD_TOKENS - maxTokens;
   const add = (rank: number, record: O | R) => {
     const tokens = LINE_TOKENS + tokensOf(record);
@@ -123,7 +133,7 @@ function withinRoom<O extends { id: string; relevance: Relevance }, R>(
   for (const record of reflections) add(REFLECTION_RANK, record);
   if (excess <= 0) return { observations, reflections, leftOut: 0 };
   let last = 0;
-  for (; last <= RANKS.critical && excess >= (sums[last] ?? 0); last++) excess -= sums[last] ?? 0;
+  for (; last < PINNED_RANK && excess >= (sums[last] ?? 0); last++) excess -= sums[last] ?? 0;
   const stays = (rank: number, record: O | R) => {
     if (rank !== last || excess <= 0) return rank >= last;
     excess -= LINE_TOKENS + tokensOf(record);

@@ -1,6 +1,8 @@
 import { type Draft, enableMapSet, isDraft, original } from "immer";
 import { type Branch, NOWHERE, positionOf } from "../branch.ts";
 import type { EntryFact, IgnoredReason, LedgerFact } from "../entries/entry-fact.ts";
+import { afterCost, afterMemory, noSpend, type Spend } from "../spend.ts";
+import { applyHand, emptyHand, type Hand, type HandFact, isPinned, isTakenOut } from "./hand/hand.ts";
 import type { Relevance } from "./records.ts";
 
 enableMapSet();
@@ -75,17 +77,22 @@ export interface Ledger {
   };
   readonly unshown: ReadonlyMap<string, readonly UnshownRecord[]>;
   readonly watermarks: Watermarks;
+  /** What the user has said of single records */
+  readonly hand: Hand;
   readonly counts: {
     readonly observations: number;
-    /** Those that are not dropped */
+    /** The active ones */
     readonly reflections: number;
     readonly active: number;
     readonly dropped: number;
+    /** Observations that the user has taken out of memory */
+    readonly takenOut: number;
   };
   /** Estimated tokens of the active observations */
   readonly activeTokens: number;
-  /** And of the reflections that are not dropped */
+  /** And of the active reflections */
   readonly reflectionTokens: number;
+  readonly spend: Spend;
   readonly compactions: number;
   readonly latestCompaction: CompactionRecord | null;
   /** The latest compaction of ours: what it folded is the visible memory. */
@@ -104,9 +111,11 @@ export function emptyLedger(): Ledger {
     earlyDrops: { observations: new Map(), reflections: new Map() },
     unshown: new Map(),
     watermarks: { observe: NOWHERE, reflect: NOWHERE, drop: NOWHERE },
-    counts: { observations: 0, reflections: 0, active: 0, dropped: 0 },
+    hand: emptyHand(),
+    counts: { observations: 0, reflections: 0, active: 0, dropped: 0, takenOut: 0 },
     activeTokens: 0,
     reflectionTokens: 0,
+    spend: noSpend(),
     compactions: 0,
     latestCompaction: null,
     latestFolded: null,
@@ -119,11 +128,22 @@ export function emptyLedger(): Ledger {
 /** `dropped`: perhaps before it was recorded, or without that it ever was. */
 export type MemoryStatus = "unknown" | "active" | "dropped";
 
-/** How a ledger knows an id of one kind. Dangling records are unknown to it. */
+/** How a ledger knows an id of one kind; what the user has taken out counts as dropped. Dangling records are unknown to it. */
 export function memoryStatus(ledger: Ledger, kind: "observations" | "reflections", id: string): MemoryStatus {
   const known = ledger[kind].get(id) ?? ledger.earlyDrops[kind].get(id);
   if (!known) return "unknown";
-  return known.droppedAt === undefined ? "active" : "dropped";
+  return standingOf(ledger.hand, kind, { ...known, id }) === "active" ? "active" : "dropped";
+}
+
+/** What a record counts as. What the user says of it goes before what workers say. */
+function standingOf(
+  hand: Hand,
+  kind: "observations" | "reflections",
+  { id, droppedAt }: Dropped & { readonly id: string },
+): "active" | "dropped" | "takenOut" {
+  if (isTakenOut(hand, id)) return "takenOut";
+  if (kind === "observations" && isPinned(hand, id)) return "active";
+  return droppedAt === undefined ? "active" : "dropped";
 }
 
 const IGNORED_ENTRIES_KEPT = 5;
@@ -134,16 +154,32 @@ const IGNORED_ENTRIES_KEPT = 5;
  * (a batch cannot have read what came later).
  */
 export function applyEntry(draft: Draft<Ledger>, fact: EntryFact, branch: Branch, at: number): void {
-  const { ignored, compaction, ledger } = fact;
+  const { ignored, compaction, ledger, hand, cost } = fact;
   if (ignored) ignore(draft, fact.id, ignored.reason, ignored.records);
   if (compaction) applyCompaction(draft, compaction, branch, at);
-  if (!ledger) return;
+  if (cost) draft.spend = afterCost(draft.spend, cost, at);
+  // What the user makes by hand costs nothing.
+  if (ledger && !hand) draft.spend = afterMemory(draft.spend, at);
+  if (ledger) applyLedgerFact(draft, fact, ledger, branch, at);
+  if (hand) applyHandFact(draft, hand, fact.id, at);
+}
+
+function applyLedgerFact(
+  draft: Draft<Ledger>,
+  { id, hand }: EntryFact,
+  ledger: LedgerFact,
+  branch: Branch,
+  at: number,
+): void {
   const watermark = positionBefore(branch, at, ledger.coversUpToId);
   if (watermark === NOWHERE) {
-    ignore(draft, fact.id, "dangling", 1);
+    ignore(draft, id, "dangling", 1);
     keepUnshown(draft, ledger, at);
-  } else if (ledger.type === "observations") applyObservations(draft, ledger, branch, watermark, at);
-  else if (ledger.type === "reflections") applyReflections(draft, ledger, watermark, at);
+  } else if (ledger.type === "observations") {
+    applyObservations(draft, ledger, branch, watermark, at);
+    // Who notes something has not read what lies before it.
+    if (!hand) draft.watermarks.observe = Math.max(draft.watermarks.observe, watermark);
+  } else if (ledger.type === "reflections") applyReflections(draft, ledger, watermark, at);
   else applyDrops(draft, ledger, watermark);
 }
 
@@ -154,9 +190,10 @@ function applyObservations(
   watermark: number,
   entry: number,
 ): void {
-  const { observations, counts } = draft;
+  const { observations, counts, hand } = draft;
   const early = draft.earlyDrops.observations;
-  let [active, activeTokens, dropped] = [0, 0, 0];
+  const added = { active: 0, dropped: 0, takenOut: 0 };
+  let activeTokens = 0;
   for (const { id, tokens, relevance, sources, index } of fact.records) {
     if (observations.has(id)) {
       addUnshown(draft, { id, kind: "observation", entry, index });
@@ -166,16 +203,15 @@ function applyObservations(
     const { droppedAt, replacedBy } = early.get(id) ?? NOT_DROPPED;
     const rests = { firstSource, lastSource, watermark, droppedAt, replacedBy };
     observations.set(id, frozen({ id, tokens, relevance, ...rests, entry, index }));
-    if (droppedAt === undefined) {
-      active++;
-      activeTokens += tokens;
-    } else dropped++;
+    const standing = standingOf(hand, "observations", { id, droppedAt, replacedBy });
+    added[standing]++;
+    if (standing === "active") activeTokens += tokens;
   }
-  counts.observations += active + dropped;
-  counts.active += active;
-  counts.dropped += dropped;
+  counts.observations += added.active + added.dropped + added.takenOut;
+  counts.active += added.active;
+  counts.dropped += added.dropped;
+  counts.takenOut += added.takenOut;
   draft.activeTokens += activeTokens;
-  draft.watermarks.observe = Math.max(draft.watermarks.observe, watermark);
 }
 
 function applyReflections(
@@ -193,9 +229,7 @@ function applyReflections(
     const named = [...new Set(supports)];
     const drop = draft.earlyDrops.reflections.get(id) ?? NOT_DROPPED;
     draft.reflections.set(id, frozen({ id, tokens, supports: named, watermark, ...drop, entry, index }));
-    if (drop.droppedAt !== undefined) continue;
-    draft.counts.reflections++;
-    draft.reflectionTokens += tokens;
+    tally(draft, "reflections", id, 1);
   }
   draft.watermarks.reflect = Math.max(draft.watermarks.reflect, watermark);
 }
@@ -203,42 +237,70 @@ function applyReflections(
 const NOT_DROPPED: Dropped = { droppedAt: undefined, replacedBy: undefined };
 
 function applyDrops(draft: Draft<Ledger>, fact: LedgerFact & { type: "drops" }, watermark: number): void {
-  const { observations, reflections, earlyDrops, counts } = draft;
-  for (const id of fact.observationIds) {
-    const dropped = dropFrom(observations, earlyDrops.observations, id, fact, watermark);
-    if (!dropped) continue;
-    counts.dropped++;
-    counts.active--;
-    draft.activeTokens -= dropped.tokens;
-  }
-  for (const id of fact.reflectionIds ?? []) {
-    const dropped = dropFrom(reflections, earlyDrops.reflections, id, fact, watermark);
-    if (!dropped) continue;
-    counts.reflections--;
-    draft.reflectionTokens -= dropped.tokens;
-  }
+  for (const id of fact.observationIds) drop(draft, "observations", id, fact, watermark);
+  for (const id of fact.reflectionIds ?? []) drop(draft, "reflections", id, fact, watermark);
   if (!fact.reflectionIds) draft.watermarks.drop = Math.max(draft.watermarks.drop, watermark);
 }
 
-/** Drops a record, also one that is yet to come; gives it if it has been active until now. */
-function dropFrom<T extends Dropped>(
-  records: Map<string, T>,
-  earlyDrops: Map<string, Draft<Dropped>>,
+/** Drops a record, also one that is yet to come. */
+function drop(
+  draft: Draft<Ledger>,
+  kind: "observations" | "reflections",
   id: string,
   fact: LedgerFact & { type: "drops" },
   watermark: number,
-): T | undefined {
-  const found = records.get(id);
-  // As it was written: a copy of a draft would hold drafts, and could not be frozen.
-  const record = isDraft(found) ? original(found as Draft<T>) : found;
-  const before = record ?? earlyDrops.get(id) ?? NOT_DROPPED;
-  const drop: Dropped = {
+): void {
+  const record = recordOf(draft, kind, id);
+  const before = record ?? draft.earlyDrops[kind].get(id) ?? NOT_DROPPED;
+  const dropped: Dropped = {
     droppedAt: Math.min(watermark, before.droppedAt ?? watermark),
     replacedBy: before.replacedBy ?? fact.replacedBy?.[id],
   };
-  if (!record) earlyDrops.set(id, drop);
-  else records.set(id, Object.freeze({ ...record, ...drop }));
-  return record?.droppedAt === undefined ? record : undefined;
+  if (!record) {
+    draft.earlyDrops[kind].set(id, dropped);
+    return;
+  }
+  tally(draft, kind, id, -1);
+  const records: Map<string, Draft<Dropped>> = draft[kind];
+  records.set(id, Object.freeze({ ...record, ...dropped }));
+  tally(draft, kind, id, 1);
+}
+
+function applyHandFact(draft: Draft<Ledger>, fact: HandFact, entryId: string, at: number): void {
+  const ids = [...new Set(fact.ids)];
+  const tallyAll = (by: 1 | -1) => {
+    for (const id of ids) {
+      tally(draft, "observations", id, by);
+      tally(draft, "reflections", id, by);
+    }
+  };
+  tallyAll(-1);
+  applyHand(draft.hand, fact, entryId, at);
+  tallyAll(1);
+}
+
+/** Counts a record, if there is one of this id, by what it stands as now; `-1` before that changes. */
+function tally(draft: Draft<Ledger>, kind: "observations" | "reflections", id: string, by: 1 | -1): void {
+  const record = recordOf(draft, kind, id);
+  if (!record) return;
+  const standing = standingOf(draft.hand, kind, record);
+  if (kind === "observations") {
+    draft.counts[standing] += by;
+    if (standing === "active") draft.activeTokens += by * record.tokens;
+  } else if (standing === "active") {
+    draft.counts.reflections += by;
+    draft.reflectionTokens += by * record.tokens;
+  }
+}
+
+/** A record as it was written: a copy of a draft of it would hold drafts, and could not be frozen. */
+function recordOf(
+  draft: Draft<Ledger>,
+  kind: "observations" | "reflections",
+  id: string,
+): ObservationRecord | ReflectionRecord | undefined {
+  const found = draft[kind].get(id);
+  return isDraft(found) ? original(found) : found;
 }
 
 function applyCompaction(

@@ -1,7 +1,7 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { withoutDisguise } from "../harmless-text.ts";
-import { isOneLine } from "./records.ts";
+import { isMemoryId, isOneLine } from "./records.ts";
 
 const ID_DIGITS = 12;
 
@@ -10,12 +10,11 @@ export function memoryId(content: string): string {
   return bytesToHex(sha256(utf8ToBytes(content))).slice(0, ID_DIGITS);
 }
 
-/** A memory id as it may be given: it may still wear the brackets of its line. */
+/** An id as it may be given: it may still wear the brackets of its line. Case tells apart the ids of entries, not those of memory. */
 export function givenMemoryId(text: string): string {
-  return text
-    .trim()
-    .replace(/^\[|\]$/g, "")
-    .toLowerCase();
+  const id = text.trim().replace(/^\[|\]$/g, "");
+  const lower = id.toLowerCase();
+  return isMemoryId(lower) ? lower : id;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { poolTarget, type Settings } from "../settings.ts";
+import { isTakenOut } from "./hand/hand.ts";
 import type { Ledger, ObservationRecord } from "./ledger.ts";
 import { orderedObservations, selectedReflections, selectFull } from "./projections.ts";
 import type { Observation, Relevance } from "./records.ts";
@@ -56,7 +57,13 @@ export function isPoolOverTarget(ledger: Ledger, settings: Settings): boolean {
 /** How many observations one dropper run may drop at most: the tokens over target, as average observations. */
 export function maximumDrops(ledger: Ledger, settings: Settings): number {
   const over = ledger.activeTokens - poolTarget(settings);
-  if (over <= 0 || ledger.counts.active === 0) return 0;
+  const droppable = ledger.counts.active - pinnedCount(ledger);
+  if (over <= 0 || droppable === 0) return 0;
   const average = ledger.activeTokens / ledger.counts.active;
-  return Math.min(ledger.counts.active, Math.ceil(over / average));
+  return Math.min(droppable, Math.ceil(over / average));
+}
+
+/** How many active observations no worker may drop. */
+export function pinnedCount({ observations, hand }: Ledger): number {
+  return [...hand.pinned].filter((id) => observations.has(id) && !isTakenOut(hand, id)).length;
 }

@@ -1,6 +1,7 @@
 import { type Branch, idAt, NOWHERE } from "../branch.ts";
 import type { EntryLookup } from "../entries/entry.ts";
 import type { Settings } from "../settings.ts";
+import { isPinned, isTakenOut } from "./hand/hand.ts";
 import type { Dropped, Ledger, ObservationRecord, ReflectionRecord } from "./ledger.ts";
 import { type EntryAt, entriesOf, readFolded, readRecords } from "./record-text.ts";
 import type { Observation, Projection, Reflection } from "./records.ts";
@@ -94,11 +95,15 @@ export function selectedReflections(selection: Selection): ReflectionRecord[] {
   return [...selection.ledger.reflections.values()].filter((record) => showsReflection(selection, record));
 }
 
-function showsObservation({ cut, foldedThrough }: Selection, record: ObservationRecord): boolean {
+/** What the user says of a record holds at once and wherever the cut is. */
+function showsObservation({ ledger, cut, foldedThrough }: Selection, record: ObservationRecord): boolean {
+  if (isTakenOut(ledger.hand, record.id)) return false;
+  if (isPinned(ledger.hand, record.id)) return true;
   return !isDroppedThrough(record, foldedThrough) && liesBefore(record, cut);
 }
 
-function showsReflection({ foldedThrough }: Selection, record: ReflectionRecord): boolean {
+function showsReflection({ ledger, foldedThrough }: Selection, record: ReflectionRecord): boolean {
+  if (isTakenOut(ledger.hand, record.id)) return false;
   return record.watermark <= foldedThrough && !isDroppedThrough(record, foldedThrough);
 }
 
@@ -131,11 +136,15 @@ export function readProjection(
   };
 }
 
-/** Visible memory: what the latest compaction of ours put before the agent. */
+/** Visible memory: what the latest compaction of ours put before the agent, without what the user has made it forget since. */
 export function visibleMemory(branch: Branch, ledger: Ledger, lookup: EntryLookup): Projection {
   const id = ledger.latestFolded ? idAt(branch, ledger.latestFolded.entry) : undefined;
   const details = id === undefined ? undefined : readFolded(lookup(id));
-  return { observations: details?.observations ?? [], reflections: details?.reflections ?? [] };
+  const isVisible = (record: { id: string }) => !ledger.hand.forgotten.has(record.id);
+  return {
+    observations: details?.observations.filter(isVisible) ?? [],
+    reflections: details?.reflections.filter(isVisible) ?? [],
+  };
 }
 
 /** Whether the latest compaction was not ours, so that the agent sees another summary than the memory that there is. */

@@ -1,5 +1,5 @@
-import { type Branch, idAt, isSourceAt, kindAt, NOWHERE, positionOf } from "../branch.ts";
-import type { EntryLookup } from "../entries/entry.ts";
+import { type Branch, idAt, isEditedAt, isSourceAt, kindAt, NOWHERE, positionOf } from "../branch.ts";
+import { type EntryLookup, fieldsOf, textOf } from "../entries/entry.ts";
 import { type ContextEdit, contextEditOf, renderSource } from "../entries/sources.ts";
 import type { SessionState } from "../session.ts";
 import { type Ledger, memoryStatus, type UnshownRecord } from "./ledger.ts";
@@ -19,8 +19,11 @@ export type RecalledSource =
     }
   | { entryId: string; status: "missing" | "not-a-source" };
 
-/** `dangling`: recorded for a range that is not on this branch, so no projection shows it. */
-export type RecordStatus = "active" | "dropped" | "dangling";
+/**
+ * `dangling`: recorded for a range that is not on this branch, so no projection shows it. `promoted`: the user has moved it into
+ * the project's instructions.
+ */
+export type RecordStatus = "active" | "dropped" | "dangling" | "promoted";
 
 export interface RecalledObservation {
   /** The record that memory shows: the first of its id */
@@ -41,20 +44,55 @@ export interface RecalledReflection {
   supporting: RecalledObservation[];
   /** Cited observation ids that this branch does not have. */
   missingObservationIds: string[];
+  /** Cited ones that the user has made memory forget */
+  forgottenObservationIds: string[];
+}
+
+/** That the user has made memory forget a record. What it said is not told. */
+export interface Forgotten {
+  /** When, as its entry has it */
+  timestamp: string;
+  /** In the user's words; `""` for none */
+  reason: string;
 }
 
 /** What an id stands for. Both parts are set when an observation and a reflection share the id. */
 export interface Recalled {
   id: string;
+  /** Set alone: neither the record nor its sources are shown */
+  forgotten?: Forgotten;
   observation?: RecalledObservation;
   reflection?: RecalledReflection;
+  /** The message, where it is the id of a session entry, as a search gives it, and of no memory */
+  source?: RecalledSource;
 }
 
 /** Looks an id up in the branch's whole ledger history, dropped and dangling records included. */
 export function recallFrom(session: SessionState, lookup: EntryLookup, id: string): Recalled {
+  const forgotten = recallForgotten(session, lookup, id);
+  if (forgotten) return { id, forgotten };
   const observation = recallObservation(session, lookup, id);
   const reflection = recallReflection(session, lookup, id);
-  return { id, ...(observation && { observation }), ...(reflection && { reflection }) };
+  if (observation || reflection)
+    return { id, ...(observation && { observation }), ...(reflection && { reflection }) };
+  const source = recallSource(session.branch, lookup, id);
+  return "text" in source ? { id, source } : { id };
+}
+
+/** Whether an id stands for anything here. */
+export function isFound({ observation, reflection, source }: Recalled): boolean {
+  return observation !== undefined || reflection !== undefined || source !== undefined;
+}
+
+function recallForgotten(
+  { branch, ledger }: SessionState,
+  lookup: EntryLookup,
+  id: string,
+): Forgotten | undefined {
+  const position = ledger.hand.forgotten.get(id);
+  if (position === undefined) return undefined;
+  const entry = lookup(idAt(branch, position) ?? "");
+  return { timestamp: textOf(entry?.timestamp), reason: textOf(fieldsOf(fieldsOf(entry).data).reason) };
 }
 
 function recallObservation(
@@ -84,12 +122,18 @@ function recallReflection(
   if (!reflection) return undefined;
   const supporting: RecalledObservation[] = [];
   const missingObservationIds: string[] = [];
+  const forgottenObservationIds: string[] = [];
   for (const observationId of new Set(records.flatMap((one) => one.supportingObservationIds))) {
+    if (session.ledger.hand.forgotten.has(observationId)) {
+      forgottenObservationIds.push(observationId);
+      continue;
+    }
     const observation = recallObservation(session, lookup, observationId);
     if (observation) supporting.push(observation);
     else missingObservationIds.push(observationId);
   }
-  return { reflection, ...fateOf(session.ledger, "reflections", id), supporting, missingObservationIds };
+  const fate = fateOf(session.ledger, "reflections", id);
+  return { reflection, ...fate, supporting, missingObservationIds, forgottenObservationIds };
 }
 
 /** What became of a record of the ledger. */
@@ -99,6 +143,7 @@ export function fateOf(
   id: string,
 ): { status: RecordStatus; replacedBy: string[] } {
   const records = ledger[kind];
+  if (ledger.hand.promoted.has(id)) return { status: "promoted", replacedBy: [] };
   if (!records.has(id)) return { status: "dangling", replacedBy: [] };
   // What others have written may go round in a circle.
   const replacedBy = new Set<string>();
@@ -134,7 +179,7 @@ function recallSource(branch: Branch, lookup: EntryLookup, entryId: string): Rec
   const kind = kindAt(branch, position);
   const isOutput = kind === "toolResult" || kind === "bash";
   if (!isSourceAt(branch, position)) return { entryId, status: "omitted", text, isOutput };
-  const edit = latestEdit(branch, lookup, entryId);
+  const edit = isEditedAt(branch, position) ? latestEdit(branch, lookup, entryId) : undefined;
   const replacement = edit && renderSource(entry, lookup, { replacement: edit.content });
   const isReplaced = replacement !== undefined && replacement !== text;
   return { entryId, status: "found", text, isOutput, ...(isReplaced && { replacement }) };
@@ -142,7 +187,6 @@ function recallSource(branch: Branch, lookup: EntryLookup, entryId: string): Rec
 
 /** The context edit that holds for an entry. Walks the branch's edits from the newest on. */
 function latestEdit(branch: Branch, lookup: EntryLookup, targetId: string): ContextEdit | undefined {
-  if (branch.edits.length === 0) return undefined;
   for (let at = branch.length - 1; at >= 0; at--) {
     if (kindAt(branch, at) !== "contextEdit") continue;
     const edit = contextEditOf(lookup(idAt(branch, at) ?? ""));

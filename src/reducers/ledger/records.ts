@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Worker } from "../engine/lane-names.ts";
 import { fieldsOf } from "../entries/entry.ts";
 
 /**
@@ -10,7 +11,14 @@ export const OBSERVATIONS_RECORDED = "om.observations.recorded";
 export const REFLECTIONS_RECORDED = "om.reflections.recorded";
 export const OBSERVATIONS_DROPPED = "om.observations.dropped";
 export const REFLECTIONS_DROPPED = "om.reflections.dropped";
+/** Older readers pass over it. */
+export const COST = "om.cost";
 export const FOLDED = "om.folded";
+/** What the user does by hand. Readers that do not know these pass over them. */
+export const OBSERVATIONS_PINNED = "om.observations.pinned";
+export const OBSERVATIONS_UNPINNED = "om.observations.unpinned";
+export const MEMORY_FORGOTTEN = "om.memory.forgotten";
+export const MEMORY_RESTORED = "om.memory.restored";
 
 export const RELEVANCES = ["low", "medium", "high", "critical"] as const;
 export const RelevanceSchema = z.enum(RELEVANCES);
@@ -43,6 +51,8 @@ export const ObservationSchema = z.object({
   relevance: RelevanceSchema,
   sourceEntryIds: evidence(),
   tokenCount: tokenCount(),
+  /** Noted by the user, not found by an observer */
+  origin: z.literal("user").optional().catch(undefined),
 });
 export type Observation = z.infer<typeof ObservationSchema>;
 
@@ -133,17 +143,55 @@ export interface ReflectionsRecorded {
 export interface ObservationsDropped {
   observationIds: string[];
   coversUpToId: string;
-  /** The dropped ones no longer hold, or are finished: newer ones, by dropped id, say what does. */
-  reason?: "superseded";
+  /**
+   * `superseded`: they no longer hold, or are finished: newer ones, by dropped id, say what does. `promoted`: the user has moved
+   * them into the project's instructions.
+   */
+  reason?: "superseded" | typeof PROMOTED;
   supersededBy?: Readonly<Record<string, string>>;
 }
 /** V3 readers pass over it; a fork of V3 reads and writes it. */
-export interface ReflectionsDropped {
-  reflectionIds: string[];
-  /** The reflection that stands in the place of all of them */
-  replacedBy: string;
-  kind: "replaced";
-  coversUpToId: string;
+export type ReflectionsDropped = { reflectionIds: string[]; coversUpToId: string } & (
+  | {
+      kind: "replaced";
+      /** The reflection that stands in the place of all of them */
+      replacedBy: string;
+    }
+  | {
+      kind: typeof PROMOTED;
+      /** Observations were promoted with them, by the entry before. */
+      withPrevious?: true;
+    }
+);
+/** Why a drop that the user made by hand was made */
+export const PROMOTED = "promoted";
+
+/** An entry that takes back another names it. */
+interface HandMade {
+  undoes?: string;
+}
+export interface ObservationsPinned extends HandMade {
+  observationIds: string[];
+}
+export interface MemoryForgotten extends HandMade {
+  ids: string[];
+  /** In the user's words */
+  reason?: string;
+}
+export interface MemoryRestored extends HandMade {
+  ids: string[];
+}
+
+/** What a run took that a model answered, whatever became of its records. */
+export interface CostRecorded {
+  worker: Worker;
+  /** `provider/id` */
+  model: string;
+  /** Model tokens */
+  usage: { input: number; output: number; cacheRead: number; cacheWrite: number };
+  /** USD; unset where the model has no price */
+  cost?: number;
+  runId: string;
 }
 
 /** Memory as somebody sees it: the agent after a compaction, or `/om:view`. */

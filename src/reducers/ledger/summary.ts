@@ -112,7 +112,7 @@ export function instructionsIn(summary: string): string | undefined {
 const NO_ROOM = "of memory had no room here, the least relevant and the oldest;";
 
 function leftOutWords(lines: number): string {
-  return `${lines} ${lines === 1 ? "line" : "lines"} ${NO_ROOM} they are kept in the session, and the user can see them.`;
+  return `${lines} ${lines === 1 ? "line" : "lines"} ${NO_ROOM} recall with a query and no id finds them.`;
 }
 
 /** How many lines of memory the summary had no room for. */

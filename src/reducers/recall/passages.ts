@@ -57,6 +57,14 @@ export function passagesOf(texts: readonly string[], query: string, maxTokens: n
   };
 }
 
+/** The line, or the piece of a long one, that has the most and the rarest words of the query; the first one if none has any. */
+export function bestLineOf(text: string, query: string): string {
+  const lines = [...linesIn(text, 0)];
+  const [first] = score([text], lines, query).sort((a, b) => b.score - a.score);
+  const shown = first ?? lines.find(({ start, end }) => text.slice(start, end).trim() !== "");
+  return shown ? text.slice(shown.start, shown.end).trim() : "";
+}
+
 /** The lines that have a word of the query; a rare word weighs more than one that many lines have. */
 function score(texts: readonly string[], lines: readonly Line[], query: string): Line[] {
   const contents = lines.map(({ text, start, end }) => {

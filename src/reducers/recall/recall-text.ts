@@ -1,6 +1,8 @@
+import { formatLocalMinute } from "../entries/sources.ts";
 import { estimateTextTokens } from "../entries/tokens.ts";
 import { asCleanLine } from "../ledger/memory-id.ts";
 import type {
+  Forgotten,
   Recalled,
   RecalledObservation,
   RecalledReflection,
@@ -94,7 +96,10 @@ function sectionOf({ head, body, within }: Part): Section {
 }
 
 function describe(recalled: Recalled): Part[] {
-  const { id, observation, reflection } = recalled;
+  const { id, forgotten, observation, reflection, source } = recalled;
+  if (forgotten) return [note(forgottenWords(id, forgotten))];
+  if (source)
+    return createSourceWords(recalled)(source, id).map((words) => ({ ...words, within: [], kind: "source" }));
   if (!observation && !reflection) {
     return [
       note(
@@ -111,6 +116,13 @@ function describe(recalled: Recalled): Part[] {
   return parts;
 }
 
+function forgottenWords(id: string, { timestamp, reason }: Forgotten): string {
+  const at = Date.parse(timestamp);
+  const when = Number.isNaN(at) ? "" : ` on ${formatLocalMinute(at)}`;
+  const why = reason === "" ? "" : ` The user's reason: ${clipped(asCleanLine(reason), LONGEST_REPEATED)}`;
+  return `[${id}] is forgotten: the user has taken it out of memory${when}. Do not rely on it.${why}`;
+}
+
 function note(head: string, within: readonly string[] = []): Part {
   return { head, within, kind: "note" };
 }
@@ -118,6 +130,7 @@ function note(head: string, within: readonly string[] = []): Part {
 const STATUS_WORDS: Record<RecordStatus, string> = {
   active: "active",
   dropped: "dropped from active memory",
+  promoted: "moved by the user into the project's AGENTS.md",
   dangling: "not part of this branch's memory: the range it covers is on another branch",
 };
 
@@ -151,7 +164,7 @@ function describeObservation(
 }
 
 function describeReflection(recalled: RecalledReflection, sourceWords: SourceWords): Part[] {
-  const { reflection, status, supporting, missingObservationIds } = recalled;
+  const { reflection, status, supporting, missingObservationIds, forgottenObservationIds } = recalled;
   const fate = status === "active" ? "" : ` (${fateWords(recalled, "replaced")})`;
   const line = renderReflection(reflection);
   const parts: Part[] = [{ head: `Reflection${fate}\n${line}`, within: [], kind: "record" }];
@@ -160,6 +173,9 @@ function describeReflection(recalled: RecalledReflection, sourceWords: SourceWor
   for (const observation of supporting) parts.push(...describeObservation(observation, sourceWords, [line]));
   if (missingObservationIds.length > 0) {
     parts.push(note(`Cited but not on this branch: ${missingObservationIds.join(", ")}`));
+  }
+  if (forgottenObservationIds.length > 0) {
+    parts.push(note(`Cited, and forgotten by the user: ${forgottenObservationIds.join(", ")}`));
   }
   return parts;
 }

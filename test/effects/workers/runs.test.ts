@@ -59,11 +59,11 @@ const observe = (content: string, ...sourceEntryIds: string[]) =>
 const reflect = (content: string, ...supportingObservationIds: string[]) =>
   answer("record_reflections", { reflections: [{ content, supportingObservationIds }] });
 
-/** The data of the branch's ledger entries, oldest first. */
+/** The data of the branch's memory entries, oldest first. */
 function ledger(): Record<string, unknown>[] {
   return pi.branch().flatMap((entry) => {
     const { customType, data } = entry as { customType?: string; data?: Record<string, unknown> };
-    return customType?.startsWith("om.") && data ? [data] : [];
+    return customType?.startsWith("om.") && customType !== "om.cost" && data ? [data] : [];
   });
 }
 
@@ -93,6 +93,17 @@ describe("a result", () => {
       { coversUpToId: said, observations: [{ content: "The user says word.", sourceEntryIds: [said] }] },
     ]);
     expect(await pi.lanes()).toContain("recorded 1 observation");
+  });
+
+  it("stands when what it took cannot be written after it, and the spend is said to be more than is known", async () => {
+    start();
+    const said = pi.user(LONG);
+    await turn();
+    pi.refuses = "om.cost";
+    await observe("The user says word.", said);
+    expect(ledger()).toHaveLength(1);
+    expect(await pi.lanes()).toMatch(/recorded 1 observation/);
+    expect(await pi.lanes()).toMatch(/^spend +—/m);
   });
 
   it("drops what its records supersede right after them, and the next run reads neither as memory", async () => {

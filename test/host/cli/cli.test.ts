@@ -48,7 +48,7 @@ describe("memory-lanes", () => {
   it("names its subcommands, each of which has help and JSON", async () => {
     const { out, code } = await run(["--help"]);
     expect(code).toBe(0);
-    for (const name of ["replay", "tune", "view", "recall", "scrub", "doctor"]) {
+    for (const name of ["replay", "tune", "view", "recall", "export", "scrub", "doctor"]) {
       expect(out).toMatch(new RegExp(`^ {2}${name}\\b`, "m"));
       const help = await run([name, "--help"]);
       expect(help.code).toBe(0);

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -80,5 +80,40 @@ describe("memory-lanes alone", () => {
       .map((line) => JSON.parse(line));
     expect(lines.map(({ id }) => id)).toEqual(["", "01a3cccc-3333", "01a2bbbb-2222", "01a2aaaa-1111"]);
     expect(lines[0].problems).toHaveLength(1);
+  });
+
+  it("says what each one's memory took, and below it what is not well, in 80 columns", () => {
+    const entry = (id: string, parentId: string | null, more: object) =>
+      `${JSON.stringify({ id, parentId, timestamp: "2026-03-04T12:00:00.000Z", ...more })}\n`;
+    const usage = { input: 100, output: 10, cacheRead: 0, cacheWrite: 0 };
+    const cost = { worker: "observer", model: "p/m", usage, runId: "observer-1" };
+    const spent = join(dir, "spent");
+    mkdirSync(spent);
+    const file = put("one/t5_01a5eeee-5555.jsonl", "01a5eeee-5555", spent, 5000);
+    const unpriced = put("one/t6_01a6ffff-6666.jsonl", "01a6ffff-6666", spent, 6000);
+    const custom = (data: object) => ({ type: "custom", customType: "om.cost", data });
+    appendFileSync(file, entry("a", null, custom({ ...cost, cost: 12.5 })));
+    appendFileSync(file, `${entry("b", "a", custom(cost))}no JSON\n`);
+    appendFileSync(unpriced, entry("a", null, custom(cost)));
+    utimesSync(file, 5000, 5000);
+    utimesSync(unpriced, 6000, 6000);
+    const listed = (...args: string[]) =>
+      start(["sessions", ...args], {
+        cwd: spent,
+        env: { PI_CODING_AGENT_DIR: join(dir, "agent"), PI_CODING_AGENT_SESSION_DIR: "", COLUMNS: "80" },
+      }).out.trimEnd();
+    const lines = listed().split("\n");
+    expect(lines.find((line) => line.includes("01a5eeee"))).toMatch(/ ≥ \$12\.5000$/);
+    expect(lines.find((line) => line.includes("01a6ffff"))).toMatch(/ —$/);
+    expect(lines).toContain("    1 line cannot be read, the first is line 4");
+    expect(Math.max(...lines.slice(2, 6).map(({ length }) => length))).toBeLessThanOrEqual(80);
+    expect(
+      listed("--json")
+        .split("\n")
+        .map((line) => JSON.parse(line).spend),
+    ).toEqual([
+      { runs: 1, input: 100, output: 10, usd: null, isPartial: true },
+      { runs: 2, input: 200, output: 20, usd: 12.5, isPartial: true },
+    ]);
   });
 });

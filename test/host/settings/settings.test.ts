@@ -234,6 +234,20 @@ describe("a bad value", () => {
     expect(problems[0]?.message).toMatch(/^has a member "effort" that is ignored/);
   });
 
+  it("as one limit of a budget is named, and the others hold", () => {
+    write(globalFile, { budget: { sessionUsd: "lots", dayUsd: 5, sessionTokens: 1.5, weekUsd: 1 } });
+    const { settings, problems } = load();
+    expect(settings.budget).toEqual({ dayUsd: 5 });
+    expect(problems.map(({ message }) => /"\w+"/.exec(message)?.[0])).toEqual([
+      '"sessionUsd"',
+      '"sessionTokens"',
+      '"weekUsd"',
+    ]);
+    expect(problems[0]?.message).toMatch(
+      /budget is an object with any of "sessionUsd" \(a number above 0\), /,
+    );
+  });
+
   it("as a level of thinking that there is not is named, and the model used", () => {
     write(globalFile, { model: { provider: "p", id: "i", thinking: "low" } });
     expect(load()).toMatchObject({ settings: { model: { thinking: "low" } }, problems: [] });

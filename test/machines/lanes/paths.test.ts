@@ -30,6 +30,7 @@ const due: WorkInput = {
   hasWork: true,
   heldBack: false,
   poolOverTarget: false,
+  overBudget: false,
 };
 const workInputs: readonly WorkInput[] = [
   due,
@@ -38,6 +39,7 @@ const workInputs: readonly WorkInput[] = [
   { ...due, passive: true },
   { ...due, heldBack: true },
   { ...due, poolOverTarget: true },
+  { ...due, overBudget: true },
   { ...due, clock: 15 },
   { ...due, clock: 20 },
   { ...due, watermark: 5 },
@@ -139,6 +141,15 @@ describe.each(Object.entries(WALKS))("the %s machine", (name, plan) => {
   });
 
   if (name === "scheduler") return;
+
+  it("begins nothing over budget, whoever asks for it", () => {
+    for (const way of reached().ways) {
+      for (const { event, emitted } of replayWay(machine, way).steps) {
+        if (emitted.some(({ type }) => type === "startRun"))
+          expect(event.input).toMatchObject({ overBudget: false });
+      }
+    }
+  });
 
   it("asks for no compaction with nothing to fold, unless it is known to be due", () => {
     for (const way of reached().ways) {

@@ -35,7 +35,7 @@ describe.each(MODES)("pi %s", (...mode) => {
 
   it("waits for the request of a worker, and records what was paid for", { timeout: 60_000 }, async () => {
     await withPi({ script: slow, memory: NEVER }, async (host) => {
-      expect(await printed(host, mode, onlyObserver(500))).toEqual(["om.observations.recorded"]);
+      expect(await printed(host, mode, onlyObserver(500))).toEqual(["om.observations.recorded", "om.cost"]);
       expect(host.model.by("observer")).not.toEqual([]);
       expect(unanswered(host)).toBe(0);
     });
@@ -45,7 +45,7 @@ describe.each(MODES)("pi %s", (...mode) => {
     await withPi({ script: slow, memory: NEVER }, async (host) => {
       // The reflector is due, and held back by the observer until it has recorded.
       const memory = { ...NEVER, observeAfterTokens: 500, reflectAfterTokens: 500 };
-      expect(await printed(host, mode, memory)).toEqual(["om.observations.recorded"]);
+      expect(await printed(host, mode, memory)).toEqual(["om.observations.recorded", "om.cost"]);
       expect(host.model.by("reflector")).toEqual([]);
       expect(unanswered(host)).toBe(0);
     });

@@ -67,7 +67,7 @@ describe("an observation", () => {
         index: 2,
       },
     ]);
-    expect(ledger.counts).toEqual({ observations: 3, reflections: 0, active: 3, dropped: 0 });
+    expect(ledger.counts).toEqual({ observations: 3, reflections: 0, active: 3, dropped: 0, takenOut: 0 });
     expect(ledger.activeTokens).toBe(35);
     expect(ledger.watermarks).toEqual({ observe: 2, reflect: -1, drop: -1 });
   });
@@ -150,7 +150,7 @@ describe("what is superseded or replaced", () => {
       reflected("r1", "e1", "r:10@r", "s:5@r+u", "t:2"),
       replaced("y", "e2", { t: "s" }),
     );
-    expect(ledger.counts).toEqual({ observations: 1, reflections: 1, active: 1, dropped: 0 });
+    expect(ledger.counts).toEqual({ observations: 1, reflections: 1, active: 1, dropped: 0, takenOut: 0 });
     expect(ledger).toMatchObject({ reflectionTokens: 5, activeTokens: 3, watermarks: { drop: -1 } });
     expect(ledger.reflections.get("r")).toMatchObject({ droppedAt: 0, replacedBy: "s" });
     expect(ledger.reflections.get("t")).toMatchObject({ droppedAt: 2, replacedBy: "s" });
@@ -202,7 +202,7 @@ describe("a record that is not valid", () => {
       reflected("r1", "gone", "r:1", "a:1"),
     ];
     const { ledger } = fold(...facts, dropped("d1", "gone", "a"));
-    expect(ledger.counts).toEqual({ observations: 0, reflections: 0, active: 0, dropped: 0 });
+    expect(ledger.counts).toEqual({ observations: 0, reflections: 0, active: 0, dropped: 0, takenOut: 0 });
     expect([...ledger.unshown.values()]).toEqual([
       [
         { id: "a", kind: "observation", entry: 4, index: 0 },

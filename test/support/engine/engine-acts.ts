@@ -20,7 +20,8 @@ export type Act =
   | { do: "finish"; outcome: RunResult["outcome"]; tokens: number; share: number }
   | { do: "tree"; share: number }
   | { do: "compaction"; stage: "started" | "finished" | "failed" | "busy"; share: number }
-  | { do: "settings"; passive: boolean; ratio: boolean }
+  | { do: "settings"; passive: boolean; ratio: boolean; budget: Settings["budget"] }
+  | { do: "day"; usd: number }
   | { do: "model"; window: number | undefined }
   | { do: "demand"; lane: LaneName }
   | { do: "open"; isSame: boolean };
@@ -71,7 +72,13 @@ export const anyAct: fc.Arbitrary<Act> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.oneof(
-      fc.record({ do: fc.constant("settings" as const), passive: fc.boolean(), ratio: fc.boolean() }),
+      fc.record({
+        do: fc.constant("settings" as const),
+        passive: fc.boolean(),
+        ratio: fc.boolean(),
+        budget: fc.constantFrom(undefined, {}, { sessionUsd: 1 }, { sessionTokens: 500 }, { dayUsd: 1 }),
+      }),
+      fc.record({ do: fc.constant("day" as const), usd: fc.constantFrom(0, 0.5, 1, 2) }),
       fc.record({ do: fc.constant("model" as const), window: fc.constantFrom(undefined, 400, 100_000) }),
       fc.record({ do: fc.constant("demand" as const), lane: fc.constantFrom(...LANES) }),
       fc.record({ do: fc.constant("close" as const) }),
@@ -131,6 +138,8 @@ export function actedSession(): ActedSession {
     const { runId, worker } = run.command;
     const sources = run.branch.filter(({ source }) => source);
     const coversUpToId = pick(sources, share)?.id ?? null;
+    const paid = () => append((id) => fact.cost(id, worker));
+    if (outcome === "empty") return [paid(), stamp(finished(runId, worker, outcome, coversUpToId))];
     if (outcome !== "recorded") return [stamp(finished(runId, worker, outcome, coversUpToId))];
     // As the effect does: nothing is appended when the branch that was read has been left.
     const watermark = worker === "observer" ? coversUpToId : (branch.at(-1)?.id ?? null);
@@ -144,6 +153,7 @@ export function actedSession(): ActedSession {
         : [`${(entries + 1).toString(16).padStart(12, "0")}:${tokens}`];
     return [
       append((id) => fact.recorded(worker, id, watermark, ...records)),
+      paid(),
       stamp(finished(runId, worker, "recorded", coversUpToId)),
     ];
   }
@@ -206,9 +216,12 @@ export function actedSession(): ActedSession {
           settings = {
             ...SETTINGS,
             passive: act.passive,
+            ...(act.budget && { budget: act.budget }),
             compactAfterTokensMode: act.ratio ? "ratio" : "calibrated",
           };
           return self.eventsOf({ do: "open", isSame: true });
+        case "day":
+          return [stamp({ type: "turn.ended", daySpent: { date: "2026-01-15", usd: act.usd } })];
         case "model":
           return [
             stamp({ type: "model.selected", ...(act.window !== undefined && { contextWindow: act.window }) }),

@@ -1,4 +1,5 @@
 import type { Step } from "../../../src/machines/engine.ts";
+import { overBudget } from "../../../src/reducers/engine/budget.ts";
 import { AGENT_BUSY } from "../../../src/reducers/engine/events.ts";
 import type { LaneName } from "../../../src/reducers/engine/lane-names.ts";
 import { laneOf } from "../../../src/reducers/engine/lane-names.ts";
@@ -95,6 +96,8 @@ export function engineRules(): EngineRules {
     if (of.runId !== undefined) fail(`one run of a lane at a time (${runId} while ${of.runId})`);
     if (runIds.has(runId)) fail(`each run has its own id (${runId})`);
     runIds.add(runId);
+    // Whoever asked for it, and whichever worker it is
+    if (overBudget(state)) fail(`no run begins over budget (${runId})`);
     of.runId = runId;
     const clocks = plainClocks(branch);
     const started =

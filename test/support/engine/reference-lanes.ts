@@ -44,6 +44,7 @@ export function referenceLanes(): ReferenceLanes {
   let settings: Settings = DEFAULT_SETTINGS;
   let window: number | undefined;
   let agentIdle = true;
+  let spentToday = 0;
   let now = 0;
   let commands: Command[] = [];
   const observer = workLane("observer");
@@ -83,6 +84,19 @@ export function referenceLanes(): ReferenceLanes {
     commands.push({ type: "startRun", runId, worker, failures, emptyUpToId });
   }
 
+  /** What the branch's runs took, and all sessions' today, against the limits. */
+  function isOver(): boolean {
+    const {
+      sessionUsd = Number.POSITIVE_INFINITY,
+      sessionTokens = Number.POSITIVE_INFINITY,
+      dayUsd = Number.POSITIVE_INFINITY,
+    } = settings.budget ?? {};
+    const costs = branch.flatMap(({ cost }) => cost ?? []);
+    const usd = costs.reduce((sum, cost) => sum + (cost.usd ?? 0), 0);
+    const tokens = costs.reduce((sum, { input, output }) => sum + input + output, 0);
+    return usd >= sessionUsd || tokens >= sessionTokens || spentToday >= dayUsd;
+  }
+
   function mainWorker(lane: WorkLane): Worker {
     return lane.name === "observer" ? "observer" : "reflector";
   }
@@ -99,13 +113,17 @@ export function referenceLanes(): ReferenceLanes {
     const isDue = clock >= threshold && hasWork;
     if (settings.passive) become(lane, "passive");
     else if (lane.state === "passive") become(lane, "idle");
+    else if (lane.state === "overBudget") {
+      if (!isOver()) become(lane, "idle");
+    } else if (lane.state === "idle" && isOver()) become(lane, "overBudget");
     else if (!isDue) become(lane, "idle");
     else if (lane.state === "idle") become(lane, mayRetry(lane) ? "due" : "backingOff");
     else if (lane.state === "coolingDown") {
       const hasCooledDown = clock >= lane.clockAtStart + threshold || coverage !== lane.watermarkAtStart;
       if (hasCooledDown) become(lane, "due");
       lane.clockAtStart = Math.min(lane.clockAtStart, clock);
-    } else if (lane.state === "due" && lane.waits > 0 && !busy()) run(lane, "reflector");
+    } else if (lane.state === "due" && isOver()) become(lane, "overBudget");
+    else if (lane.state === "due" && lane.waits > 0 && !busy()) run(lane, "reflector");
   }
 
   function become(lane: WorkLane, state: string): void {
@@ -116,7 +134,8 @@ export function referenceLanes(): ReferenceLanes {
   function trigger(lane: WorkLane): void {
     if (lane.state === "backingOff" && mayRetry(lane)) become(lane, "due");
     if (lane.state !== "due") return;
-    if (lane.name === "reflectDrop" && busy() && lane.waits < 3) lane.waits++;
+    if (isOver()) become(lane, "overBudget");
+    else if (lane.name === "reflectDrop" && busy() && lane.waits < 3) lane.waits++;
     else run(lane, mainWorker(lane));
   }
 
@@ -137,12 +156,13 @@ export function referenceLanes(): ReferenceLanes {
         const { pool } = plainClocks(branch);
         const target = Math.floor(settings.observationsPoolMaxTokens / 2);
         tell("recorded");
-        if (lane.name === "reflectDrop" && !wasDropping && pool > target) run(lane, "dropper");
+        if (lane.name === "reflectDrop" && !wasDropping && pool > target && !isOver()) run(lane, "dropper");
         else {
           lane.failures = 0;
           lane.emptyUpToId = null;
           const { clock, threshold, hasWork } = clockOf(lane);
-          if (lane === observer && clock >= threshold && hasWork && !settings.passive) run(lane, "observer");
+          const mayGoOn = !settings.passive && !isOver();
+          if (lane === observer && clock >= threshold && hasWork && mayGoOn) run(lane, "observer");
         }
         break;
       }
@@ -166,7 +186,7 @@ export function referenceLanes(): ReferenceLanes {
 
   function demand(name: LaneName): void {
     const lane = name === "observer" ? observer : reflect;
-    if (name === "compaction" || lane.state.startsWith("running")) return;
+    if (name === "compaction" || lane.state.startsWith("running") || isOver()) return;
     if (name === "reflectDrop" || clockOf(lane).hasWork) run(lane, mainWorker(lane));
   }
 
@@ -332,6 +352,7 @@ export function referenceLanes(): ReferenceLanes {
     take(event) {
       commands = [];
       now = Date.parse(event.at);
+      spentToday = event.daySpent?.usd ?? (event.type === "session.opened" ? 0 : spentToday);
       switch (event.type) {
         case "session.opened":
           branch = [...event.branch];

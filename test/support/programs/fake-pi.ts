@@ -25,6 +25,8 @@ export interface FakePi {
   hasModel: boolean;
   /** Whether whatever is shown makes Pi's screen throw. */
   hasBrokenScreen: boolean;
+  /** The custom type of entries that Pi fails to write */
+  refuses: string | undefined;
   /** Pi's agent directory */
   readonly dir: string;
   readonly sessionId: string;
@@ -58,6 +60,7 @@ export function fakePi(memorySettings: Record<string, unknown>): FakePi {
     isIdle: true,
     hasModel: true,
     hasBrokenScreen: false,
+    refuses: undefined as string | undefined,
     leaf: null as string | null,
     sessionId: `session-${++sessions}`,
   };
@@ -122,7 +125,10 @@ export function fakePi(memorySettings: Record<string, unknown>): FakePi {
       compact: ({ onError }: { onError: (error: Error) => void }) => compactions.push(onError),
     };
     const pi = {
-      appendEntry: (customType: string, data: unknown) => append({ type: "custom", customType, data }),
+      appendEntry(customType: string, data: unknown) {
+        if (customType === state.refuses) throw new Error("ENOSPC: no space left on device");
+        append({ type: "custom", customType, data });
+      },
     };
 
     /** As Pi has it: once a session is replaced, every use of its objects throws. */
@@ -189,6 +195,12 @@ export function fakePi(memorySettings: Record<string, unknown>): FakePi {
     },
     set hasBrokenScreen(value) {
       state.hasBrokenScreen = value;
+    },
+    get refuses() {
+      return state.refuses;
+    },
+    set refuses(value) {
+      state.refuses = value;
     },
     dir,
     get sessionId() {

@@ -182,6 +182,11 @@ export const fact = {
       ...{ type: "drops", coversUpToId, observationIds: [] },
       ...{ reflectionIds: Object.keys(replacedBy), replacedBy },
     }),
+  /** What a run took */
+  cost: (id: string, worker: Worker = "observer", usd = 0.3): EntryFact => ({
+    ...fact.other(id),
+    cost: { worker, day: "2026-01-15", input: 100, output: 20, usd },
+  }),
   /** What a worker's run appends; a dropper drops those of these ids. */
   recorded(worker: Worker, id: string, coversUpToId: string, ...records: string[]): EntryFact {
     if (worker === "observer") return fact.observed(id, coversUpToId, ...records);

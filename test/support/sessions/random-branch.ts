@@ -6,8 +6,8 @@ import { folded, observationOf, reflectionOf } from "./builders.ts";
 
 /**
  * Random branches of real entries: conversation, tool calls, context edits, ledger entries with markers that are
- * valid, dangling or ahead of themselves, drops before their observation, repeated ids, compactions of ours and of
- * others, and junk.
+ * valid, dangling or ahead of themselves, drops before their observation, repeated ids, what a user does by hand,
+ * compactions of ours and of others, and junk.
  */
 export const randomBranch: fc.Arbitrary<EntryLike[]> = fc
   .array(
@@ -26,6 +26,12 @@ export const randomBranch: fc.Arbitrary<EntryLike[]> = fc
         "drops",
         "supersedes",
         "replaces",
+        "pin",
+        "unpin",
+        "note",
+        "forget",
+        "restore",
+        "promote",
         "edit",
         "compaction",
         "foldedCompaction",
@@ -74,6 +80,15 @@ function buildBranch(pieces: Piece[]): EntryLike[] {
     entries.push({ ...base, ...body(piece, text, marker, earlier, pick, observationIds) });
   }
   return entries;
+}
+
+/** Of few, so that what is done to one is undone, or done again. */
+function someObservation({ seed }: Piece): string {
+  return memoryId(`observation ${seed % 40}`);
+}
+
+function someRecord(piece: Piece): string {
+  return piece.odd > 9 ? someObservation(piece) : memoryId(`reflection ${piece.seed % 20}`);
 }
 
 function body(
@@ -143,6 +158,22 @@ function body(
         ...(piece.odd < 10 ? { coversUpToId: marker } : {}),
       });
     }
+    case "pin":
+      return custom("om.observations.pinned", { observationIds: [someObservation(piece)] });
+    case "unpin":
+      return custom("om.observations.unpinned", { observationIds: [someObservation(piece)] });
+    case "note": {
+      const note = { ...observationOf(`observation ${piece.seed % 40}`), origin: "user", tokenCount: 7 };
+      return custom("om.observations.recorded", { observations: [note], coversUpToId: marker });
+    }
+    case "forget":
+      return custom("om.memory.forgotten", { ids: [someRecord(piece)] });
+    case "restore":
+      return custom("om.memory.restored", { ids: [someRecord(piece)] });
+    case "promote":
+      return custom("om.reflections.dropped", {
+        ...{ reflectionIds: [someRecord(piece)], kind: "promoted", coversUpToId: marker },
+      });
     case "edit":
       return {
         type: "context_edit",

@@ -26,7 +26,7 @@ export interface Spend {
   usage: Usage;
   /** Tokens of the request made last, as far as they are known, with the output that it allowed */
   asked: number;
-  /** The model would have gone on, but had had its turns, or had filled its window. */
+  /** The model would have gone on, but had had its turns, had filled its window or used up a budget. */
   capped: boolean;
 }
 
@@ -37,7 +37,7 @@ export type SpentRun = Spend & { failure: Break };
 
 /**
  * Runs one worker: asks the model, answers its tool calls, and goes on until a call is its last, it replies without one, has
- * had `maxTurns` turns, or has no room in its window for another reply; those two are no failure. What is refused is asked for
+ * had `maxTurns` turns, has no room in its window for another reply, or has used up a budget; those are no failure. What is refused is asked for
  * again, and so is more where a model does not say that it is done: most runs are one request. A loop of our own on purpose: it is
  * short, and the options of Pi's loop have changed in ways that left workers without prompt and without cap.
  *
@@ -123,8 +123,9 @@ export function converse(
     };
     const end = endAt(reply, answers, next.turns);
     if (end !== undefined) return { ...next, end };
-    if (next.turns < limits.maxTurns && next.tokens + replyTokens(limits) <= usableWindow(access))
-      return next;
+    const hasRoom = next.tokens + replyTokens(limits) <= usableWindow(access);
+    const mayAskAgain = access.mayAskAgain?.(spend.usage) ?? true;
+    if (next.turns < limits.maxTurns && hasRoom && mayAskAgain) return next;
     spend.capped = true;
     return { ...next, end: null };
   }

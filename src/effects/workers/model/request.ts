@@ -5,6 +5,7 @@ import type {
   Model,
   SimpleStreamOptions,
 } from "@earendil-works/pi-ai";
+import type { Usage } from "../../../reducers/engine/events.ts";
 import type { Thinking } from "./thinking.ts";
 
 /** The only way to a model: Pi's registry resolves credentials, headers and custom providers behind `stream`. */
@@ -13,6 +14,8 @@ export interface ModelAccess {
   /** Tokens that a request and its answer may have together, where the model was found to take less than it declares */
   servedWindow?: number;
   stream(context: Context, options: SimpleStreamOptions): AssistantMessageEventStream;
+  /** Whether a run that has used so much may ask once more. Unset: always */
+  mayAskAgain?(used: Usage): boolean;
 }
 
 /** What a tool tells the model. */

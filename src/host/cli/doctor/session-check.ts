@@ -1,6 +1,8 @@
 import { basename } from "node:path";
 import { SessionFileError } from "../../../reducers/entries/session-file.ts";
 import type { Settings } from "../../../reducers/settings.ts";
+import { isPartial, totalOf } from "../../../reducers/spend.ts";
+import { spentWords } from "../../../reducers/spend-words.ts";
 import { countOf, grouped } from "../../../reducers/words.ts";
 import { sessionFiles } from "../input/session-files.ts";
 import { type SecretLines, scrubSession, secretsWords } from "../input/session-secrets.ts";
@@ -21,12 +23,14 @@ export function checkSessions(around: Surroundings, settings: Settings): Finding
 function checkSession(file: string, settings: Settings): Finding[] {
   const name = basename(file);
   const read = readSession(file);
-  const { entries, observations, reflections, unobserved, problems } = sessionHealth(read, settings);
+  const { entries, observations, reflections, unobserved, spend, problems } = sessionHealth(read, settings);
   const memory =
     observations + reflections === 0
       ? "no memory"
       : `${countOf(observations, "active observation")}, ${countOf(reflections, "reflection")}`;
-  const state = `${name}: ${countOf(entries, "entry", "entries")}, ${memory}, ${grouped(unobserved)} tokens unobserved`;
+  const total = totalOf(spend);
+  const took = total.runs === 0 ? "" : `, ${spentWords(total, isPartial(spend))}`;
+  const state = `${name}: ${countOf(entries, "entry", "entries")}, ${memory}, ${grouped(unobserved)} tokens unobserved${took}`;
   const findings = problems.map(({ message, advice }) => finding("warning", `${name}: ${message}`, advice));
   return [...(findings.length > 0 ? findings : [finding("ok", state)]), ...secretsIn(name, read)];
 }

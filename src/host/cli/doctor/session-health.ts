@@ -5,6 +5,7 @@ import { isVisibleMemoryStale } from "../../../reducers/ledger/projections.ts";
 import { sessionOfEntries } from "../../../reducers/memory.ts";
 import { messageOf } from "../../../reducers/message-of.ts";
 import type { Settings } from "../../../reducers/settings.ts";
+import { noSpend, type Spend } from "../../../reducers/spend.ts";
 import { countOf, grouped } from "../../../reducers/words.ts";
 import { breakOffWords } from "../replay/replay-source.ts";
 
@@ -17,6 +18,8 @@ export interface SessionHealth {
   reflections: number;
   /** Source tokens */
   unobserved: number;
+  /** What its runs took */
+  spend: Spend;
   /** The first is the gravest. */
   problems: SessionProblem[];
 }
@@ -50,7 +53,14 @@ export function sessionHealth(read: Buffer | SessionProblem, settings: Settings)
 }
 
 function unreadable(problem: SessionProblem): SessionHealth {
-  return { entries: 0, observations: 0, reflections: 0, unobserved: 0, problems: [problem] };
+  return {
+    entries: 0,
+    observations: 0,
+    reflections: 0,
+    unobserved: 0,
+    spend: noSpend(),
+    problems: [problem],
+  };
 }
 
 function judged(text: string, settings: Settings): SessionHealth {
@@ -86,6 +96,7 @@ function judged(text: string, settings: Settings): SessionHealth {
     observations: counts.active,
     reflections: counts.reflections,
     unobserved: observe,
+    spend: ledger.spend,
     problems,
   };
 }

@@ -116,7 +116,7 @@ export async function openSource(
 }
 
 /** Reads a file that must be a Pi session. */
-async function openSession(
+export async function openSession(
   io: Io,
   argument: string | undefined,
   leaf: string | undefined,
@@ -129,18 +129,24 @@ async function openSession(
 }
 
 /**
- * A session file's branch, folded, with its entries by id, their secrets replaced. Lines that cannot be read, and the place where the branch breaks
- * off, are named on stderr.
+ * A session file's branch, folded, with its entries by id, their secrets replaced, and its header. Lines that cannot be read,
+ * and the place where the branch breaks off, are named on stderr.
  */
 export async function loadBranch(
   io: Io,
   argument: string | undefined,
   leaf: string | undefined,
-): Promise<{ session: SessionState; lookup: EntryLookup; breakOff: BreakOff | undefined }> {
+): Promise<{
+  session: SessionState;
+  lookup: EntryLookup;
+  header: SessionFile["header"];
+  breakOff: BreakOff | undefined;
+}> {
   const { file: name, session, reading } = await openSession(io, argument, leaf);
   complainOfLines(io, name, reading);
   const { session: folded, lookup } = sessionOfEntries(session.entries);
-  return { session: folded, lookup: redactedLookup(lookup), breakOff: session.breakOff };
+  const { header, breakOff } = session;
+  return { session: folded, lookup: redactedLookup(lookup), header, breakOff };
 }
 
 /** Goes by the first line that is JSON; the rest may hold anything. */

@@ -102,6 +102,7 @@ const STATE_COLOURS = {
   running: "cyan",
   requested: "cyan",
   compacting: "cyan",
+  overBudget: "magenta",
   coolingDown: "blue",
   backingOff: "red",
 } as const;

@@ -126,8 +126,8 @@ async function tune(io: Io, files: readonly string[], options: TuneOptions): Pro
   const price = options.price ?? statistics.price();
   const model = generalModel(statistics.model());
   const yours = ownSettings(surroundings()).settings;
-  // What a passive memory would cost if it were not says more than that it costs nothing.
-  const patch = { ...yours, passive: false, ...set };
+  // What a memory that is passive or over budget would cost if it were not says more than that it costs nothing.
+  const patch = { ...yours, passive: false, budget: {}, ...set };
   const schedules = createTune({ grid, patch, yours, model, price });
   for (const source of sources) {
     schedules.open();

@@ -1,9 +1,11 @@
 import { whyLane } from "../../../machines/recording/explain.ts";
+import { budgetUses } from "../../../reducers/engine/budget.ts";
 import type { EngineState } from "../../../reducers/engine/engine-state.ts";
 import type { EngineEvent } from "../../../reducers/engine/events.ts";
 import { WORKERS } from "../../../reducers/engine/lane-names.ts";
 import { poolTarget } from "../../../reducers/settings.ts";
-import { countOf, dollars, duration, grouped, resultWords } from "../../../reducers/words.ts";
+import { budgetRows, spendRows, usageMoney } from "../../../reducers/spend-words.ts";
+import { countOf, duration, grouped, resultWords } from "../../../reducers/words.ts";
 import { changesBetween, factsAt } from "./event-facts.ts";
 import { type EventHistory, lastAtMost, perLane } from "./event-history.ts";
 import { rowAt } from "./event-search.ts";
@@ -40,7 +42,7 @@ export function eventDetailAt(history: EventHistory, index: number, texts?: Text
     spend: WORKERS.map((worker) => {
       const { runs, requests, usage } = state.workers[worker];
       const input = usage.input + usage.cacheRead + usage.cacheWrite;
-      return { worker, runs, requests, input, output: usage.output, cost: usage.cost };
+      return { worker, runs, requests, input, output: usage.output, cost: usageMoney(usage) };
     }),
     event: shortened(event),
   };
@@ -62,11 +64,12 @@ function resultOf(event: EngineEvent): EventDetail["result"] {
     { name: "rejected", value: grouped(rejected) },
     { name: "tokens in", value: grouped(usage.input + usage.cacheRead + usage.cacheWrite) },
     { name: "tokens out", value: grouped(usage.output) },
-    { name: "cost", value: dollars(usage.cost) },
+    { name: "cost", value: usageMoney(usage) },
   ];
 }
 
-function ledgerRows({ session, settings }: EngineState): EventDetail["ledger"] {
+function ledgerRows(state: EngineState): EventDetail["ledger"] {
+  const { session, settings } = state;
   const { counts, activeTokens, reflectionTokens, compactions, ignored, latestFolded } = session.ledger;
   const leftOut = Object.entries(ignored).filter(([, count]) => count > 0);
   return [
@@ -78,6 +81,8 @@ function ledgerRows({ session, settings }: EngineState): EventDetail["ledger"] {
     { name: "full fold at", value: grouped(settings.observationsPoolMaxTokens) },
     { name: "reflection tokens", value: grouped(reflectionTokens) },
     { name: "compactions", value: `${grouped(compactions)}${latestFolded ? "" : ", none of ours"}` },
+    ...spendRows(session.ledger.spend).map(({ name, value }) => ({ name: `spend, ${name}`, value })),
+    ...budgetRows(budgetUses(state)),
     { name: "entries", value: grouped(session.branch.length) },
     {
       name: "ignored",

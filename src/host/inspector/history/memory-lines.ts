@@ -1,5 +1,6 @@
 import type { EntryLookup } from "../../../reducers/entries/entry.ts";
 import type { EntryFact } from "../../../reducers/entries/entry-fact.ts";
+import { isPinned } from "../../../reducers/ledger/hand/hand.ts";
 import type { ObservationRecord, ReflectionRecord } from "../../../reducers/ledger/ledger.ts";
 import { asCleanLine } from "../../../reducers/ledger/memory-id.ts";
 import {
@@ -33,13 +34,16 @@ export function memoryAt(
   const { observations, reflections } = session.ledger;
   const held = view === "full" ? orderedObservations(selectFull(session.ledger)) : [...observations.values()];
   const kept = view === "full" ? selectedReflections(selectFull(session.ledger)) : [...reflections.values()];
-  const isWanted = ({ droppedAt }: { droppedAt: number | undefined }) =>
-    view === "full" || droppedAt !== undefined;
+  const isDropped = (kind: MemoryLine["kind"], { id }: { id: string }) =>
+    fateOf(session.ledger, `${kind}s`, id).status !== "active";
   const changes = changesAt(history, texts, index);
   const changed = new Set((view === "full" ? changes.added : changes.dropped).map(keyOf));
   const mark = (line: MemoryLine): MemoryLine => ({ ...line, isNew: changed.has(keyOf(line)) });
   const lines = linesOf(session, texts);
-  const [wanted, alsoWanted] = [kept.filter(isWanted), held.filter(isWanted)];
+  const isWanted = (kind: MemoryLine["kind"]) => (record: { id: string }) =>
+    view === "full" || isDropped(kind, record);
+  const wanted = kept.filter(isWanted("reflection"));
+  const alsoWanted = held.filter(isWanted("observation"));
   const shown = {
     reflections: wanted.slice(-most).map((record) => mark(lines.reflection(record))),
     observations: alsoWanted.slice(-most).map((record) => mark(lines.observation(record))),
@@ -91,8 +95,10 @@ const MOST_CHANGES = 60;
 
 /** The lines that an event added and dropped; for the end of a run, those that the run did. */
 export function changesAt(history: EventHistory, texts: Texts, index: number): MemoryChanges {
-  const facts = factsAt(history, index).flatMap(({ ledger }) => ledger ?? []);
-  if (facts.length === 0) return { added: [], dropped: [] };
+  const brought = factsAt(history, index);
+  const facts = brought.flatMap(({ ledger }) => ledger ?? []);
+  const byHand = brought.flatMap(({ hand }) => (hand && hand.act !== "noted" ? [hand] : []));
+  if (facts.length + byHand.length === 0) return { added: [], dropped: [] };
   const { session } = history.stateAt(index);
   const lines = linesOf(session, texts);
   const changes: MemoryChanges = { added: [], dropped: [] };
@@ -105,6 +111,10 @@ export function changesAt(history: EventHistory, texts: Texts, index: number): M
     if (fact.type !== "drops") continue;
     changes.dropped.push(...fact.observationIds.flatMap(observation));
     changes.dropped.push(...(fact.reflectionIds ?? []).flatMap(reflection));
+  }
+  for (const { act, ids } of byHand) {
+    const list = act === "forgotten" || act === "promoted" ? changes.dropped : changes.added;
+    list.push(...ids.flatMap((id) => [...observation(id), ...reflection(id)]));
   }
   return { added: changes.added.slice(0, MOST_CHANGES), dropped: changes.dropped.slice(0, MOST_CHANGES) };
 }
@@ -162,10 +172,11 @@ function lineOf(
   record: Partial<Observation & Reflection> | undefined,
 ): MemoryLine {
   const { content = null, timestamp = "", relevance = "" } = record ?? {};
+  const isForgotten = session.ledger.hand.forgotten.has(id);
   return {
     id,
     kind,
-    text: content === null ? null : asCleanLine(content),
+    text: isForgotten ? "…" : content === null ? null : asCleanLine(content),
     when: asCleanLine(timestamp),
     relevance,
     isNew: false,
@@ -173,10 +184,11 @@ function lineOf(
   };
 }
 
-/** What became of a record, in words; `""` while it holds. */
+/** What became of a record, in words; `""` while it holds and nobody has said anything of it. */
 export function fateIn({ ledger }: SessionState, kind: MemoryLine["kind"], id: string): string {
   const known = fateOf(ledger, `${kind}s`, id);
-  if (known.status === "active") return "";
+  if (ledger.hand.forgotten.has(id)) return "forgotten by the user";
+  if (known.status === "active") return kind === "observation" && isPinned(ledger.hand, id) ? "pinned" : "";
   return fateWords(known, kind === "observation" ? "superseded" : "replaced");
 }
 

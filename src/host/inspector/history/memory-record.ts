@@ -82,7 +82,8 @@ function createEventFinder({ steps }: EventHistory) {
   return {
     thatBrought: (entryId: string, last: number) => find((fact) => fact.id === entryId, last),
     thatDropped: (kind: MemoryLine["kind"], id: string, last: number) =>
-      find(({ ledger }) => {
+      find(({ ledger, hand }) => {
+        if ((hand?.act === "forgotten" || hand?.act === "promoted") && hand.ids.includes(id)) return true;
         if (ledger?.type !== "drops") return false;
         return (kind === "observation" ? ledger.observationIds : (ledger.reflectionIds ?? [])).includes(id);
       }, last),

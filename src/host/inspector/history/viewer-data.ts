@@ -212,7 +212,7 @@ export interface EventDetail {
   /** The result that the event brings, if it brings one */
   result: { name: string; value: string }[] | null;
   ledger: { name: string; value: string }[];
-  spend: { worker: string; runs: number; requests: number; input: number; output: number; cost: number }[];
+  spend: { worker: string; runs: number; requests: number; input: number; output: number; cost: string }[];
   /** The event itself, long lists cut */
   event: unknown;
 }

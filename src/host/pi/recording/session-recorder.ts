@@ -38,7 +38,7 @@ export function recordingStart(options: RecordingStartOptions): RecordingStart {
     header: { type: "header", recording: RECORDING_VERSION, version, pi, sessionId },
     restored,
     keyframe({ seq, at }) {
-      const { session, settings, host, contextWindow } = engine.state;
+      const { session, settings, host, contextWindow, daySpent } = engine.state;
       return [
         engine.keyframe(),
         {
@@ -51,6 +51,7 @@ export function recordingStart(options: RecordingStartOptions): RecordingStart {
           settings,
           host,
           ...(contextWindow !== undefined && { contextWindow }),
+          ...(daySpent && { daySpent }),
           // Not Pi's branch: that may have grown, or its leaf moved, since the engine last looked.
           branch: describeThrough(source, tipOf(session.branch)),
         },

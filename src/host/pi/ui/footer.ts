@@ -66,6 +66,7 @@ function activityOf(states: LanesSnapshot["states"], passive: boolean, paint: Pa
   if (held.length > 0) {
     return paint("warning", `${held.map((lane) => LANE_LABELS[lane]).join(", ")} failed, backing off`);
   }
+  if (LANES.some((lane) => states[lane] === "overBudget")) return paint("warning", "over budget");
   return passive ? paint("dim", "passive") : "";
 }
 

@@ -1,19 +1,19 @@
 import { clocksByLane } from "../../../machines/lanes/inputs.ts";
 import { isUnderWay, type LanesSnapshot } from "../../../machines/lanes/lanes.ts";
 import { whyLane } from "../../../machines/recording/explain.ts";
-import { type EngineState, totalSpend } from "../../../reducers/engine/engine-state.ts";
+import { budgetUses } from "../../../reducers/engine/budget.ts";
+import type { EngineState } from "../../../reducers/engine/engine-state.ts";
 import { LANES, laneOf, WORKERS } from "../../../reducers/engine/lane-names.ts";
 import { poolTarget } from "../../../reducers/settings.ts";
+import { budgetRows, spendRows } from "../../../reducers/spend-words.ts";
 import {
   countOf,
-  dollars,
   duration,
   grouped,
   LANE_LABELS,
   resultWords,
   spendWords,
   timeOfDay,
-  usageWords,
 } from "../../../reducers/words.ts";
 import { gauge, type Paint, PLAIN, type Tone } from "./footer.ts";
 
@@ -71,7 +71,7 @@ export function lanesLines(
 
 function memoryLines(state: EngineState, workerModel: string, paint: Paint): string[] {
   const { counts, activeTokens } = state.session.ledger;
-  const { requests, usage } = totalSpend(state);
+  const [spent, ...parts] = spendRows(state.session.ledger.spend);
   const perWorker = WORKERS.filter((worker) => state.workers[worker].runs > 0)
     .map((worker) => `${worker} ${countOf(state.workers[worker].runs, "run")}`)
     .join(", ");
@@ -81,7 +81,9 @@ function memoryLines(state: EngineState, workerModel: string, paint: Paint): str
       "memory",
       `${countOf(counts.active, "active observation")}, ${countOf(counts.reflections, "reflection")}, ${grouped(counts.dropped)} dropped; pool ${grouped(activeTokens)}, target ${grouped(poolTarget(state.settings))}`,
     ),
-    row("spend", `${dollars(usage.cost)}, ${usageWords(requests, usage)}`),
+    row("spend", spent?.value ?? ""),
+    ...parts.map(({ name, value }) => row("", `${name} ${value}`)),
+    ...budgetRows(budgetUses(state)).map(({ name, value }) => row(name, value)),
     row("runs", perWorker === "" ? "none since this session was opened" : perWorker),
     row("model", workerModel),
   ];
@@ -89,7 +91,7 @@ function memoryLines(state: EngineState, workerModel: string, paint: Paint): str
 
 function toneOf(state: string): Tone {
   if (isUnderWay(state)) return "accent";
-  if (state === "due" || state === "coolingDown") return "warning";
+  if (["due", "coolingDown", "overBudget"].includes(state)) return "warning";
   if (state === "backingOff") return "error";
   return state === "passive" ? "dim" : "success";
 }

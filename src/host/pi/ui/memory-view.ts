@@ -1,4 +1,5 @@
 import type { EntryLookup } from "../../../reducers/entries/entry.ts";
+import { isPinned } from "../../../reducers/ledger/hand/hand.ts";
 import type { Ledger } from "../../../reducers/ledger/ledger.ts";
 import {
   isVisibleMemoryStale,
@@ -32,7 +33,11 @@ export function memoryView(session: SessionState, lookup: EntryLookup, mode: Vie
   const lines = [title, ...memoryNotes(session, mode, shown)];
   if (observations.length === 0 && reflections.length === 0) return lines.join("\n");
   lines.push("", `Reflections (${reflections.length})`, ...reflections.map(renderReflection));
-  lines.push("", `Observations (${observations.length})`, ...observations.map(renderObservation));
+  const { hand } = session.ledger;
+  const observationLines = observations.map(
+    (observation) => `${renderObservation(observation)}${isPinned(hand, observation.id) ? " · pinned" : ""}`,
+  );
+  lines.push("", `Observations (${observations.length})`, ...observationLines);
   return lines.join("\n");
 }
 

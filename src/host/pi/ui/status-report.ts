@@ -1,28 +1,30 @@
 import { clocksByLane } from "../../../machines/lanes/inputs.ts";
 import { NOTHING_TO_FOLD } from "../../../machines/recording/explain.ts";
 import { idAt } from "../../../reducers/branch.ts";
-import { type EngineState, totalSpend } from "../../../reducers/engine/engine-state.ts";
+import { budgetUses } from "../../../reducers/engine/budget.ts";
+import type { EngineState } from "../../../reducers/engine/engine-state.ts";
 import { LANES, type LaneName, WORKERS } from "../../../reducers/engine/lane-names.ts";
 import { backlogOf } from "../../../reducers/engine/observer-chunk.ts";
 import { whyPassive } from "../../../reducers/engine/session-host.ts";
 import { type EntryLookup, fieldsOf, textOf } from "../../../reducers/entries/entry.ts";
 import { IGNORED_REASONS } from "../../../reducers/entries/entry-fact.ts";
+import type { Ledger } from "../../../reducers/ledger/ledger.ts";
+import { pinnedCount } from "../../../reducers/ledger/pool.ts";
 import { diffProjections, isVisibleMemoryStale } from "../../../reducers/ledger/projections.ts";
 import { instructionsIn, leftOutIn } from "../../../reducers/ledger/summary.ts";
 import { clocksOfSession, hasMemory, type SessionState } from "../../../reducers/session.ts";
 import { poolTarget } from "../../../reducers/settings.ts";
+import { budgetRows, spendRows } from "../../../reducers/spend-words.ts";
 import {
   backlogWords,
   CLOCK_LABELS,
   countOf,
-  dollars,
   grouped,
   LANE_LABELS,
   REPLACED_ADVICE,
   replacedWords,
   stateWords,
   timeOfDay,
-  usageWords,
 } from "../../../reducers/words.ts";
 import type { SettingsProblem } from "../../settings/settings.ts";
 import { memoryIn } from "./memory-view.ts";
@@ -61,6 +63,8 @@ function memorySection({ session, settings }: EngineState, lookup: EntryLookup):
     `  pool      ${grouped(ledger.activeTokens)} active; target ${grouped(poolTarget(settings))}, full fold at ${grouped(settings.observationsPoolMaxTokens)}`,
     `  folds     ${countOf(ledger.compactions, "compaction")} on this branch`,
   ];
+  const byHand = handWords(ledger);
+  if (byHand !== "") lines.push(`  by hand   ${byHand}`);
   const summary = latestSummary(session, lookup);
   const leftOut = leftOutIn(summary);
   if (leftOut > 0) lines.push(`  left out  ${countOf(leftOut, "line")} of the last fold, for want of room`);
@@ -72,6 +76,20 @@ function memorySection({ session, settings }: EngineState, lookup: EntryLookup):
     );
   }
   return lines.join("\n");
+}
+
+/** What the user has said of single lines; `""` for nothing. */
+function handWords(ledger: Ledger): string {
+  const { forgotten, promoted } = ledger.hand;
+  const counts = [
+    [pinnedCount(ledger), "pinned"],
+    [forgotten.size, "forgotten"],
+    [promoted.size, "moved into AGENTS.md"],
+  ] as const;
+  return counts
+    .filter(([count]) => count > 0)
+    .map(([count, done]) => `${grouped(count)} ${done}`)
+    .join(", ");
 }
 
 /** What the latest compaction of ours put before the agent, from the session itself; `""` where there is none. */
@@ -95,7 +113,6 @@ function clockSection(state: EngineState): string {
 }
 
 function laneSection(state: EngineState, lanes: StatusInput["lanes"], workerModel: string): string {
-  const { requests, usage } = totalSpend(state);
   const passive = whyPassive(state, "observer");
   const runs = WORKERS.map((worker) => countOf(state.workers[worker].runs, `${worker} run`)).join(", ");
   return [
@@ -104,8 +121,11 @@ function laneSection(state: EngineState, lanes: StatusInput["lanes"], workerMode
       (lane) => `  ${LANE_LABELS[lane].padEnd(12)}  ${lanes[lane]} (${laneWords(state, lane, lanes)})`,
     ),
     `  model         ${workerModel}`,
-    `  so far        ${runs}`,
-    `  cost so far   ${dollars(usage.cost)} (${usageWords(requests, usage)}) since this session was opened`,
+    `  so far        ${runs} since this session was opened`,
+    ...spendRows(state.session.ledger.spend).map(
+      ({ name, value }, index) => `  ${(index === 0 ? "cost so far" : `  ${name}`).padEnd(13)} ${value}`,
+    ),
+    ...budgetRows(budgetUses(state)).map(({ name, value }) => `  ${name.padEnd(13)} ${value}`),
   ].join("\n");
 }
 

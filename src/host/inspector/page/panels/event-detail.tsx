@@ -2,7 +2,6 @@ import { signal } from "@preact/signals";
 import {
   compact,
   dateOf,
-  dollars,
   EVENT_LABELS,
   grouped,
   LANE_LABELS,
@@ -73,7 +72,7 @@ export function EventDetailPanel() {
           </dl>
           <h2>Ledger</h2>
           <Rows rows={ledger} wide />
-          <h2>Spend so far</h2>
+          <h2>Spend since the session was opened</h2>
           <table class="spend">
             <thead>
               <tr>
@@ -91,7 +90,7 @@ export function EventDetailPanel() {
                   <td>{grouped(requests)}</td>
                   <td title={grouped(input)}>{fitting(input)}</td>
                   <td title={grouped(output)}>{fitting(output)}</td>
-                  <td>{dollars(cost)}</td>
+                  <td>{cost}</td>
                 </tr>
               ))}
             </tbody>

@@ -126,6 +126,12 @@ function Behind({ record, above }: { record: MemoryRecord | undefined; above: re
         )}
         {fate !== "" && "."}
       </p>
+      <p class="muted">
+        In Pi:{" "}
+        {commandsFor(record).map((command) => (
+          <Copy key={command} text={command} />
+        ))}
+      </p>
       <Group title="In its place" lines={replacedBy} above={above} />
       <Group title="It rests on" lines={supporting} above={above} />
       <Group title="Reflections that rest on it" lines={restOnIt} above={above} />
@@ -136,6 +142,23 @@ function Behind({ record, above }: { record: MemoryRecord | undefined; above: re
         <p class="muted">Its messages are in the session's file.</p>
       )}
     </div>
+  );
+}
+
+/** What a user can say of a line by hand */
+function commandsFor({ id, kind, fate }: MemoryRecord): string[] {
+  const keep = kind === "reflection" ? [] : [`/om:${fate === "pinned" ? "unpin" : "pin"} ${id}`];
+  return [...keep, `/om:forget ${id}`, `/om:promote ${id}`];
+}
+
+/** A text that a click copies */
+function Copy({ text }: { text: string }) {
+  const [isCopied, setCopied] = useState(false);
+  const copy = () => navigator.clipboard.writeText(text).then(() => setCopied(true), fail);
+  return (
+    <button type="button" class="command" title="Copy" onClick={copy}>
+      <code>{text}</code> {isCopied && "copied"}
+    </button>
   );
 }
 
