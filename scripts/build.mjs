@@ -109,9 +109,9 @@ async function bundle(rolldown, input, { external, minify }) {
   return output.filter(({ type }) => type === "chunk");
 }
 
-/** Pi's own packages come from the Pi that loads us. */
+/** Pi's own packages come from the Pi that loads us, OpenTelemetry's from whoever wants it. */
 function isHost(id) {
-  return isBuiltin(id) || id.startsWith("@earendil-works/") || NATIVE_EXTRAS.includes(id);
+  return isBuiltin(id) || /^@(earendil-works|opentelemetry)\//.test(id) || NATIVE_EXTRAS.includes(id);
 }
 
 function isPackage(id) {

@@ -186,7 +186,7 @@ async function requestsOf(
     },
   };
   const command = { type: "startRun", runId: "r", worker, failures, emptyUpToId: null } as const;
-  const end = await firstValueFrom(JOBS[worker](sessionWith(memory, given), command, access));
+  const end = await firstValueFrom(JOBS[worker](sessionWith(memory, given), command, access, 5000));
   expect(end.outcome).toBe("empty");
   return requests;
 }

@@ -5,6 +5,7 @@ import { doctorCommand } from "./doctor-command.ts";
 import { exportCommand } from "./export/export-command.ts";
 import { inspectCommand } from "./inspect-command.ts";
 import { createIo, EXIT, type Io, UsageError } from "./io.ts";
+import { otelCommand } from "./otel-command.ts";
 import { recallCommand } from "./recall-command.ts";
 import { replayCommand } from "./replay/replay-command.ts";
 import { scrubCommand } from "./scrub-command.ts";
@@ -24,6 +25,7 @@ const SUBCOMMANDS: readonly ((io: Io, exit: (code: number) => void) => Command)[
   exportCommand,
   searchCommand,
   scrubCommand,
+  otelCommand,
   doctorCommand,
 ];
 

@@ -9,7 +9,11 @@ import { compactionRequests } from "../../effects/compaction.ts";
 import { watching } from "../../effects/effect.ts";
 import type { LiveSession } from "../../effects/live-session.ts";
 import { runLoop } from "../../effects/loop.ts";
+import { promptCacheWatch } from "../../effects/prompt-cache.ts";
 import { whenGone } from "../../effects/session-life.ts";
+import { connect, isTelemetryWanted } from "../../effects/telemetry/connection.ts";
+import { capturesContent, recallSpan } from "../../effects/telemetry/content.ts";
+import { createTelemetry } from "../../effects/telemetry/telemetry.ts";
 import { workerRuns } from "../../effects/workers/runs.ts";
 import { createEngine } from "../../machines/engine.ts";
 import type { Unstamped } from "../../reducers/engine/events.ts";
@@ -22,7 +26,7 @@ import { isFound, recallFrom } from "../../reducers/ledger/recall.ts";
 import { messageOf } from "../../reducers/message-of.ts";
 import { type RecallOptions, renderRecall } from "../../reducers/recall/recall-text.ts";
 import { redactedLookup } from "../../reducers/redact.ts";
-import { loadSettings, settingsWarning } from "../settings/settings.ts";
+import { loadSettings, settingsFiles, settingsWarning } from "../settings/settings.ts";
 import { announcements, workersAreIdle } from "./announcements.ts";
 import { branchChange, describeBranch, entriesAmong } from "./branch-sync.ts";
 import { budgetNotices } from "./budget/budget-notices.ts";
@@ -32,6 +36,7 @@ import { createHandCommands } from "./hand/hand-commands.ts";
 import { withoutForgotten } from "./hand/sent-messages.ts";
 import { modelFor } from "./model-choice.ts";
 import { notices } from "./notices.ts";
+import { keptByPi, promptCacheOf } from "./prompt-cache.ts";
 import { keepKeyframe, takeKeyframe } from "./recording/kept-keyframes.ts";
 import { createSessionRecorder, recordingStart } from "./recording/session-recorder.ts";
 import { createStepHistory } from "./recording/step-history.ts";
@@ -81,15 +86,21 @@ export function openMemorySession(
   let hasToldOfOthers = false;
   /** Whether the agent's latest run was broken off, as a signal to end Pi does. */
   let wasAborted = false;
+  /**
+   * Another extension takes its time over compactions. Pi refuses prompts while it compacts: without that extension no prompt can
+   * come in between, so with it none is started at a moment when the user may be typing.
+   */
+  let takesTurnsToCompact = false;
   /** The end of the compaction that Pi was asked for last */
   let compaction = Promise.resolve();
-  const { settings, problems } = loadSettings({
+  const places = {
     agentDir: host.getAgentDir(),
     cwd: ctx.cwd,
     configDirName: host.CONFIG_DIR_NAME,
     projectTrusted: ctx.isProjectTrusted(),
     env: process.env,
-  });
+  };
+  const { settings, problems } = loadSettings(places);
   const entryOf: EntryLookup = (id) => manager.getEntry(id);
   /** Whatever of the session is read, by workers, recall, view or page, is found here. */
   const lookup = settings.redactSecrets ? redactedLookup(entryOf) : entryOf;
@@ -128,12 +139,21 @@ export function openMemorySession(
       sync();
     },
     dayBudget,
-    workerModel: () => modelFor(ctx, settings.model),
+    workerModel: (setting) => modelFor(ctx, setting),
+    promptCache: () =>
+      isOpen() && !takesTurnsToCompact ? promptCacheOf(ctx, keptByPi(settingsFiles(places))) : undefined,
     isIdle: () => isOpen() && ctx.isIdle(),
     compact({ onError }) {
       const ended = Promise.withResolvers<void>();
+      let isSameTurn = true;
+      setImmediate(() => {
+        isSameTurn = false;
+      });
       ctx.compact({
-        onComplete: () => ended.resolve(),
+        onComplete() {
+          takesTurnsToCompact ||= !isSameTurn;
+          ended.resolve();
+        },
         onError(error) {
           ended.resolve();
           onError(error);
@@ -162,6 +182,23 @@ export function openMemorySession(
         onFailure: (message) => session.notify(message, "warning"),
       })
     : undefined;
+  const withContent = capturesContent(process.env);
+  const { hasUI } = ctx;
+  const telemetry = isTelemetryWanted(process.env)
+    ? createTelemetry({
+        withContent,
+        connect: () =>
+          connect({
+            env: process.env,
+            version: packageJson.version,
+            onProblem(message) {
+              // Where there is no user interface nobody would see that nothing is sent, and the session may be over by now.
+              if (hasUI) session.notify(message, "warning");
+              else process.stderr.write(`${harmlessText(message)}\n`);
+            },
+          }),
+      })
+    : undefined;
   // A terminal has a line for each ledger entry (entry-renderers.ts); a notice would say it twice.
   const showsEntries = ctx.mode === "tui" && pi.registerEntryRenderer !== undefined;
   const demands = createRunDemands({
@@ -180,9 +217,11 @@ export function openMemorySession(
     closed$,
     effects: [
       ...(recorder ? [watching(recorder.take)] : []),
+      ...(telemetry ? [telemetry.effect] : []),
       workerRuns,
       announcements(pi),
       compactionRequests,
+      promptCacheWatch,
       whenGone(() => void close("disposed")),
       watching(history.add),
       footer(ctx),
@@ -244,7 +283,10 @@ export function openMemorySession(
     } finally {
       closed$.next();
     }
-    await Promise.allSettled([ui.close(), recorder?.close(), dayBudget?.idle()]);
+    // Any other reason is that another session follows.
+    const isLast = why === "quit" || why === "disposed";
+    const telling = telemetry?.close({ isLast });
+    await Promise.allSettled([ui.close(), recorder?.close(), dayBudget?.idle(), telling]);
     engine.stop();
   }
 
@@ -258,6 +300,7 @@ export function openMemorySession(
       return compaction;
     },
     modelSelected: () => hear({ type: "model.selected", ...contextWindowOf(ctx) }),
+    cacheWarmed: () => hear({ type: "cache.warmed" }),
     branchMoved: sync,
 
     /** Answers Pi's compaction from the ledger; nothing when memory is empty, so that Pi does it. */
@@ -294,6 +337,7 @@ export function openMemorySession(
       }),
 
     async recall({ id, ...options }: { id?: string | undefined } & RecallOptions) {
+      const startedAt = session.now();
       sync();
       if (id === undefined || id.trim() === "") {
         const text = await ui.search(options.query ?? "", "agent");
@@ -301,6 +345,9 @@ export function openMemorySession(
       }
       const recalled = recallFrom(engine.state.session, lookup, givenMemoryId(id));
       const rendered = renderRecall(recalled, options);
+      const text = isFound(recalled) ? rendered.text : undefined;
+      const facts = { sessionId, id: recalled.id, query: options.query, text };
+      telemetry?.span(recallSpan({ ...facts, startedAt, endedAt: session.now() }, withContent));
       // Pi before 1.0 knows of a tool's failure only when it throws.
       if (!isFound(recalled)) throw new Error(rendered.text);
       return {

@@ -22,7 +22,7 @@ function statusOf(entries: readonly EntryLike[]): string {
   const engine = createEngine();
   engine.step(stamped(opened(entries.map((one) => describeEntry(one, lookup)))));
   const lanes = engine.snapshot.states;
-  const report = statusReport({ state: engine.state, lanes, lookup, problems: [], workerModel: "p/m" });
+  const report = statusReport({ state: engine.state, lanes, lookup, problems: [], models: ["p/m"] });
   engine.stop();
   return report;
 }

@@ -20,8 +20,8 @@ import { gauge, type Paint, PLAIN, type Tone } from "./footer.ts";
 interface LanesInput {
   state: EngineState;
   snapshot: LanesSnapshot;
-  /** `provider/id` of the workers' model, or why there is none */
-  workerModel: string;
+  /** Which model each worker uses and why, see `modelLines` */
+  models: readonly string[];
   /** Milliseconds since the epoch */
   now: number;
 }
@@ -29,10 +29,7 @@ interface LanesInput {
 const INDENT = 15;
 
 /** How the lanes stand, line by line: state, clock, reason, last result and spend of each, then memory as a whole. */
-export function lanesLines(
-  { state, snapshot, workerModel, now }: LanesInput,
-  paint: Paint = PLAIN,
-): string[] {
+export function lanesLines({ state, snapshot, models, now }: LanesInput, paint: Paint = PLAIN): string[] {
   const clocks = clocksByLane(state);
   const lines: string[] = [];
   const detail = (name: string, text: string, tone: Tone = "muted") =>
@@ -66,10 +63,10 @@ export function lanesLines(
     }
     lines.push("");
   }
-  return [...lines, ...memoryLines(state, workerModel, paint)];
+  return [...lines, ...memoryLines(state, models, paint)];
 }
 
-function memoryLines(state: EngineState, workerModel: string, paint: Paint): string[] {
+function memoryLines(state: EngineState, models: readonly string[], paint: Paint): string[] {
   const { counts, activeTokens } = state.session.ledger;
   const [spent, ...parts] = spendRows(state.session.ledger.spend);
   const perWorker = WORKERS.filter((worker) => state.workers[worker].runs > 0)
@@ -85,7 +82,7 @@ function memoryLines(state: EngineState, workerModel: string, paint: Paint): str
     ...parts.map(({ name, value }) => row("", `${name} ${value}`)),
     ...budgetRows(budgetUses(state)).map(({ name, value }) => row(name, value)),
     row("runs", perWorker === "" ? "none since this session was opened" : perWorker),
-    row("model", workerModel),
+    ...models.map((model, index) => row(index === 0 ? "model" : "", model)),
   ];
 }
 

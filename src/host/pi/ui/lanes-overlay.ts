@@ -14,7 +14,7 @@ export type PiTui = Pick<
 interface LanesOverlayOptions {
   engine: Engine;
   steps$: Observable<Step>;
-  workerModel: () => string;
+  models: () => readonly string[];
   tui: PiTui;
 }
 
@@ -26,7 +26,7 @@ export async function openLanesOverlay(
   {
     engine,
     steps$,
-    workerModel,
+    models,
     tui: { matchesKey, truncateToWidth, visibleWidth, wrapTextWithAnsi },
   }: LanesOverlayOptions,
 ): Promise<void> {
@@ -50,7 +50,7 @@ export async function openLanesOverlay(
         };
         const title = " Memory lanes ";
         const lines = lanesLines(
-          { state: engine.state, snapshot: engine.snapshot, workerModel: workerModel(), now: Date.now() },
+          { state: engine.state, snapshot: engine.snapshot, models: models(), now: Date.now() },
           paintOf(ctx),
         );
         return [
