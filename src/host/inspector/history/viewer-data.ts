@@ -107,6 +107,8 @@ export interface StretchTotals {
   recorded: number;
   dropped: number;
   compactions: number;
+  /** What all of it cost, as people read it; prices that are not known are no zero */
+  money: string;
   workers: {
     worker: string;
     runs: number;
