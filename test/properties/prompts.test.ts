@@ -45,7 +45,7 @@ const size = fc.record({
 
 /** From the smallest that has room for a worker to a million, small ones as often as large ones. */
 const window = fc
-  .double({ min: Math.log(6250), max: Math.log(1_000_000), noNaN: true })
+  .double({ min: Math.log(6350), max: Math.log(1_000_000), noNaN: true })
   .map((log) => Math.round(Math.exp(log)));
 
 const settings = fc.record({

@@ -3,7 +3,7 @@ import type { ReplayStep } from "../../machines/recording/replay-step.ts";
 import { createMeters, type MetricsExporter, metricsExporter } from "./backfill-metrics.ts";
 import { ATTR } from "./names.ts";
 import { backlogOf, createProjection, type SpanRecord } from "./projection.ts";
-import { type Environment, loadApi, loadSdk, ofSdk, serviceName, wantedSignals } from "./sdk.ts";
+import { type Environment, loadApi, loadSdk, ofSdk, onComplaint, serviceName, wantedSignals } from "./sdk.ts";
 import { createSink, type OpenTelemetryApi } from "./sink.ts";
 
 /** Sends what sessions did when they are over, with their own times, and with ids that follow from what is sent. */
@@ -24,7 +24,7 @@ export interface SessionBackfill {
 /** Fewer than the SDK keeps waiting; what is over that would be lost. */
 const SPANS_AT_ONCE = 256;
 
-/** Opens the way to the collector that the environment names; undefined when it names none. Rejects when packages are missing. */
+/** Opens the way to the collector that the environment names; undefined when it names none. Rejects when packages are missing, or lack what the environment names. */
 export async function openBackfill(env: Environment, version: string): Promise<Backfill | undefined> {
   const wanted = wantedSignals(env);
   if (!wanted) return undefined;
@@ -32,6 +32,8 @@ export async function openBackfill(env: Environment, version: string): Promise<B
   const { NodeSDK } = await loadSdk();
   const { envDetector } = ofSdk<typeof import("@opentelemetry/resources")>("@opentelemetry/resources");
   const ids = createIds();
+  const complaints: string[] = [];
+  onComplaint(api, (words) => complaints.push(words));
   const sdk = new NodeSDK({
     idGenerator: ids,
     logRecordProcessors: [],
@@ -42,9 +44,15 @@ export async function openBackfill(env: Environment, version: string): Promise<B
     ...serviceName(env),
   });
   sdk.start();
+  const [complaint] = complaints;
+  // What it cannot do as it is told, it would pass over in silence.
+  if (complaint !== undefined) throw new Error(`OpenTelemetry: ${complaint}`);
   const metrics = wanted.metrics ? metricsExporter(env) : undefined;
   return {
-    omission: wanted.metrics && !metrics ? "metrics can be sent by OTLP alone" : undefined,
+    omission:
+      wanted.metrics && !metrics
+        ? "metrics of what is over can be sent by OTLP alone, and are left out"
+        : undefined,
     begin: (source) => beginSession({ api, ids, metrics, version, env, source, traces: wanted.traces }),
     async close() {
       await sdk.shutdown();

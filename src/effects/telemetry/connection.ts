@@ -1,6 +1,14 @@
 import type { Context } from "@opentelemetry/api";
 import { messageOf } from "../../reducers/message-of.ts";
-import { type Environment, loadApi, loadSdk, serviceName, type WantedSignals, wantedSignals } from "./sdk.ts";
+import {
+  type Environment,
+  loadApi,
+  loadSdk,
+  onComplaint,
+  serviceName,
+  type WantedSignals,
+  wantedSignals,
+} from "./sdk.ts";
 import { createSink, type OpenTelemetryApi, type TelemetrySink } from "./sink.ts";
 
 /** Where the API keeps what was registered, so that its copies in one process share it. */
@@ -35,6 +43,8 @@ export function isTelemetryWanted(env: Environment): boolean {
 export interface Connection {
   readonly api: OpenTelemetryApi;
   readonly sink: TelemetrySink;
+  /** Where spans belong that begin inside no other: to whatever started this process, if it has said so. */
+  readonly root: Context;
   /**
    * Lets go of it. When its last user does, and no session will follow, what waits is sent, as long as the SDK takes for that or
    * `patienceOf` the environment allows.
@@ -42,7 +52,7 @@ export interface Connection {
   release(options: { isLast: boolean }): Promise<void>;
 }
 
-interface ConnectOptions {
+export interface ConnectOptions {
   env: Environment;
   /** Version of this package */
   version: string;
@@ -53,68 +63,80 @@ interface ConnectOptions {
 interface Shared {
   api: OpenTelemetryApi;
   sink: TelemetrySink;
+  root: Context;
+  /** Sessions that send by it */
+  users: number;
   /** Sends what waits, and takes back what was registered. */
   shutdown?: () => Promise<void>;
 }
 
 let shared: Promise<Shared> | undefined;
-let users = 0;
-
 let hasTold = false;
+/** Of the session that came last: an earlier one may be over when there is something to tell. */
+let tellUser: (message: string) => void = () => {};
 
 /**
  * The process's connection to OpenTelemetry, made when first asked for: the provider that the host program has registered, or else
  * one of the standard SDK, which reads the environment. Undefined when it cannot be had, of which the first to ask is told.
  */
 export async function connect(options: ConnectOptions): Promise<Connection | undefined> {
+  tellUser = options.onProblem;
   shared ??= open(options);
-  const mine = shared;
-  users++;
   try {
-    const { api, sink, shutdown } = await mine;
+    const mine = await shared;
+    const { api, sink, root, shutdown } = mine;
+    mine.users++;
     let isReleased = false;
     return {
       api,
       sink,
+      root,
       async release({ isLast }) {
         if (isReleased) return;
         isReleased = true;
-        users--;
-        if (!isLast || users > 0 || !shutdown || shared !== mine) return;
-        shared = undefined;
-        await within(shutdown(), patienceOf(options.env));
+        mine.users--;
+        if (isLast && mine.users === 0 && shutdown) await within(shutdown(), patienceOf(options.env));
       },
     };
   } catch (error) {
-    users--;
-    if (!hasTold) options.onProblem(messageOf(error));
-    hasTold = true;
+    tellOnce(messageOf(error));
     return undefined;
   }
 }
 
-async function open({ env, version, onProblem }: ConnectOptions): Promise<Shared> {
+function tellOnce(message: string): void {
+  if (!hasTold) tellUser(message);
+  hasTold = true;
+}
+
+async function open({ env, version }: Omit<ConnectOptions, "onProblem">): Promise<Shared> {
   const { trace, metrics } = registered();
   const isHosted = trace !== undefined || metrics !== undefined;
   const api = await loadApi();
-  const shutdown = isHosted ? undefined : await startSdk(api, wantedSignals(env), onProblem, env);
+  const shutdown = isHosted ? undefined : await startSdk(api, wantedSignals(env), env);
   const sink = createSink(api, {
     tracers: api.trace.getTracerProvider(),
     meters: api.metrics.getMeterProvider(),
     version,
   });
-  return { api, sink, ...(shutdown && { shutdown }) };
+  const root = isHosted ? api.ROOT_CONTEXT : startersContext(api, env);
+  return { api, sink, root, users: 0, ...(shutdown && { shutdown }) };
+}
+
+/** An orchestrator hands its span on to the processes that it starts in these variables, as the standard has it. */
+function startersContext({ propagation, ROOT_CONTEXT }: OpenTelemetryApi, env: Environment): Context {
+  const { TRACEPARENT: traceparent, TRACESTATE: tracestate, BAGGAGE: baggage } = env;
+  return propagation.extract(ROOT_CONTEXT, { traceparent, tracestate, baggage });
 }
 
 async function startSdk(
   api: OpenTelemetryApi,
   wanted: WantedSignals | undefined,
-  onProblem: (message: string) => void,
   env: Environment,
 ): Promise<() => Promise<void>> {
   const { NodeSDK } = await loadSdk();
   // With a level of its own the SDK logs to the console, as the user has asked it to.
-  if (!env.OTEL_LOG_LEVEL) tellFirst(api, onProblem);
+  if (!env.OTEL_LOG_LEVEL) onComplaint(api, (words) => tellOnce(`OpenTelemetry: ${words}`));
   const sdk = new NodeSDK({
     logRecordProcessors: [],
     ...(!wanted?.metrics && { metricReaders: [] }),
@@ -132,6 +154,8 @@ async function startSdk(
   };
   const shutdown = (): Promise<void> => {
     process.removeListener("beforeExit", atExit);
+    // A session that comes later begins anew.
+    shared = undefined;
     ending ??= end();
     return ending;
   };
@@ -139,31 +163,6 @@ async function startSdk(
   const atExit = () => void shutdown().catch(() => {});
   process.once("beforeExit", atExit);
   return shutdown;
-}
-
-/** Tells of the first thing that the SDK complains of: an exporter or protocol that it lacks, or a collector that it cannot reach. */
-function tellFirst({ diag, DiagLogLevel }: OpenTelemetryApi, onProblem: (message: string) => void): void {
-  let told = false;
-  const tell = (message: unknown) => {
-    if (told) return;
-    told = true;
-    onProblem(`OpenTelemetry: ${plainWords(message)}`);
-  };
-  const silent = () => {};
-  const logger = { error: tell, warn: tell, info: silent, debug: silent, verbose: silent };
-  diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
-}
-
-/** An exporter's failure comes as the JSON of an error. */
-function plainWords(message: unknown): string {
-  const text = String(message);
-  try {
-    const parsed: unknown = JSON.parse(text);
-    const inner = typeof parsed === "object" && parsed !== null ? Reflect.get(parsed, "message") : undefined;
-    return `what was measured could not be sent: ${String(inner || Reflect.get(Object(parsed), "code") || text)}`;
-  } catch {
-    return text;
-  }
 }
 
 const PATIENCE_MS = 3000;

@@ -36,7 +36,7 @@ export function recordsIn(entries: readonly EntryFact[], lookup: EntryLookup): M
   });
 }
 
-interface RecallFacts {
+export interface RecallFacts {
   sessionId: string;
   /** As the agent gave it */
   id: string;

@@ -1,6 +1,8 @@
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
+import { fieldsOf, textOf } from "../../reducers/entries/entry.ts";
 import { messageOf } from "../../reducers/message-of.ts";
+import type { OpenTelemetryApi } from "./sink.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -59,4 +61,25 @@ function placeToInstall(): string {
     /[\\/]node_modules[\\/](?!.*[\\/]node_modules[\\/])/,
   );
   return below.length === 0 ? "beside Memory Lanes" : `in ${folder}`;
+}
+
+/** Hears in words what the SDK complains of: an exporter or protocol that it lacks, or a collector that it cannot reach. */
+export function onComplaint({ diag, DiagLogLevel }: OpenTelemetryApi, hear: (words: string) => void): void {
+  const tell = (message: unknown) => hear(plainWords(String(message)));
+  const silent = () => {};
+  const logger = { error: tell, warn: tell, info: silent, debug: silent, verbose: silent };
+  diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
+}
+
+/** An exporter's failure comes as the JSON of an error. */
+function plainWords(text: string): string {
+  try {
+    const { message, code } = fieldsOf(JSON.parse(text));
+    const words = textOf(message) || textOf(code) || text;
+    // The classes that it went through say nothing to a user.
+    const [, cause = words] = /\bError: ([^)\n]+)/.exec(words) ?? [];
+    return `what was measured could not be sent: ${cause}`;
+  } catch {
+    return text;
+  }
 }

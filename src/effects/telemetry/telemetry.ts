@@ -4,20 +4,33 @@ import type { EngineState } from "../../reducers/engine/engine-state.ts";
 import type { EntryLookup } from "../../reducers/entries/entry.ts";
 import type { EntryFact } from "../../reducers/entries/entry-fact.ts";
 import { type Effect, quietly, watching } from "../effect.ts";
-import { activeContext, type Connection } from "./connection.ts";
-import { recordsAttribute, recordsIn } from "./content.ts";
+import {
+  activeContext,
+  type Connection,
+  type ConnectOptions,
+  connect,
+  isTelemetryWanted,
+} from "./connection.ts";
+import { capturesContent, type RecallFacts, recallSpan, recordsAttribute, recordsIn } from "./content.ts";
 import { backlogOf, COMPACTION, createProjection, type SpanRecord } from "./projection.ts";
 
 export interface Telemetry {
   /** Follows the steps of the session. */
   readonly effect: Effect;
-  /** Hands on a span that no event tells of. */
-  span(record: SpanRecord): void;
+  /** Tells of a recall, of which there is no event. */
+  recall(facts: RecallFacts): void;
   /**
    * The session has ended. `isLast`: the program ends with it, or may; then what waits is sent first, as long as the SDK takes for
    * that at most.
    */
   close(options: { isLast: boolean }): Promise<void>;
+}
+
+/** A session's telemetry, if anybody in this process or its environment wants it. */
+export function openTelemetry(options: ConnectOptions): Telemetry | undefined {
+  const { env } = options;
+  if (!isTelemetryWanted(env)) return undefined;
+  return createTelemetry({ withContent: capturesContent(env), connect: () => connect(options) });
 }
 
 interface TelemetryOptions {
@@ -34,11 +47,10 @@ const MOST_WAITING = 2000;
  * Tells OpenTelemetry of a session. Where its provider is still being loaded, what happens meanwhile waits; where it cannot be had, nothing
  * more is done.
  */
-export function createTelemetry({ withContent, connect }: TelemetryOptions): Telemetry {
+function createTelemetry({ withContent, connect }: TelemetryOptions): Telemetry {
   const recordsOf = createProjection();
   /** What was active where a run or a compaction began: its span is a child of that. */
   const surroundings = new Map<string, Context | undefined>();
-  const atOpening = activeContext();
   let waiting: ((connection: Connection) => void)[] | undefined = [];
   /** What was appended since a run ended last, if its text may be told */
   let appended: readonly EntryFact[] = [];
@@ -61,17 +73,17 @@ export function createTelemetry({ withContent, connect }: TelemetryOptions): Tel
   }
 
   function sendSpan(record: SpanRecord): void {
-    const parent = surroundings.get(record.cause) ?? activeContext() ?? atOpening;
+    const around = surroundings.get(record.cause) ?? activeContext();
     surroundings.delete(record.cause);
-    hand(({ api, sink }) => sink.span(record, parent ?? api.ROOT_CONTEXT));
+    hand(({ api, sink, root }) => sink.span(record, around && api.trace.getSpan(around) ? around : root));
   }
 
   function follow(step: Step, lookup: EntryLookup): void {
     const { event } = step;
     for (const command of step.commands) {
-      if (command.type === "startRun") surroundings.set(command.runId, activeContext() ?? atOpening);
+      if (command.type === "startRun") surroundings.set(command.runId, activeContext());
     }
-    if (event.type === "compaction.started") surroundings.set(COMPACTION, activeContext() ?? atOpening);
+    if (event.type === "compaction.started") surroundings.set(COMPACTION, activeContext());
     const { spans, measurements } = recordsOf(step);
     for (const span of spans) sendSpan(event.type === "run.finished" ? withRecords(span, lookup) : span);
     if (measurements.length > 0) {
@@ -92,7 +104,7 @@ export function createTelemetry({ withContent, connect }: TelemetryOptions): Tel
 
   return {
     effect: (steps$, session) => watching((step) => follow(step, session.lookup))(steps$, session),
-    span: quietly(sendSpan),
+    recall: quietly((facts) => sendSpan(recallSpan(facts, withContent))),
     async close({ isLast }) {
       const released = connecting.then(() => connection?.release({ isLast })).finally(() => unwatch());
       if (isLast) await released;

@@ -11,6 +11,7 @@ import { replayCommand } from "./replay/replay-command.ts";
 import { scrubCommand } from "./scrub-command.ts";
 import { searchCommand } from "./search-command.ts";
 import { sessionsCommand } from "./sessions-command.ts";
+import { statsCommand } from "./stats/stats-command.ts";
 import { tuneCommand } from "./tune/tune-command.ts";
 import { viewCommand } from "./view-command.ts";
 
@@ -20,6 +21,7 @@ const SUBCOMMANDS: readonly ((io: Io, exit: (code: number) => void) => Command)[
   replayCommand,
   inspectCommand,
   tuneCommand,
+  statsCommand,
   viewCommand,
   recallCommand,
   exportCommand,

@@ -11,9 +11,7 @@ import type { LiveSession } from "../../effects/live-session.ts";
 import { runLoop } from "../../effects/loop.ts";
 import { promptCacheWatch } from "../../effects/prompt-cache.ts";
 import { whenGone } from "../../effects/session-life.ts";
-import { connect, isTelemetryWanted } from "../../effects/telemetry/connection.ts";
-import { capturesContent, recallSpan } from "../../effects/telemetry/content.ts";
-import { createTelemetry } from "../../effects/telemetry/telemetry.ts";
+import { openTelemetry } from "../../effects/telemetry/telemetry.ts";
 import { workerRuns } from "../../effects/workers/runs.ts";
 import { createEngine } from "../../machines/engine.ts";
 import type { Unstamped } from "../../reducers/engine/events.ts";
@@ -31,12 +29,13 @@ import { announcements, workersAreIdle } from "./announcements.ts";
 import { branchChange, describeBranch, entriesAmong } from "./branch-sync.ts";
 import { budgetNotices } from "./budget/budget-notices.ts";
 import { openDayBudget } from "./budget/day-budget.ts";
+import { createCompactionRequests } from "./compaction/compaction-requests.ts";
+import { keptByPi, promptCacheOf } from "./compaction/prompt-cache.ts";
 import { foldRequest } from "./fold-request.ts";
 import { createHandCommands } from "./hand/hand-commands.ts";
 import { withoutForgotten } from "./hand/sent-messages.ts";
 import { modelFor } from "./model-choice.ts";
 import { notices } from "./notices.ts";
-import { keptByPi, promptCacheOf } from "./prompt-cache.ts";
 import { keepKeyframe, takeKeyframe } from "./recording/kept-keyframes.ts";
 import { createSessionRecorder, recordingStart } from "./recording/session-recorder.ts";
 import { createStepHistory } from "./recording/step-history.ts";
@@ -86,13 +85,7 @@ export function openMemorySession(
   let hasToldOfOthers = false;
   /** Whether the agent's latest run was broken off, as a signal to end Pi does. */
   let wasAborted = false;
-  /**
-   * Another extension takes its time over compactions. Pi refuses prompts while it compacts: without that extension no prompt can
-   * come in between, so with it none is started at a moment when the user may be typing.
-   */
-  let takesTurnsToCompact = false;
-  /** The end of the compaction that Pi was asked for last */
-  let compaction = Promise.resolve();
+  const compactions = createCompactionRequests(ctx);
   const places = {
     agentDir: host.getAgentDir(),
     cwd: ctx.cwd,
@@ -141,26 +134,9 @@ export function openMemorySession(
     dayBudget,
     workerModel: (setting) => modelFor(ctx, setting),
     promptCache: () =>
-      isOpen() && !takesTurnsToCompact ? promptCacheOf(ctx, keptByPi(settingsFiles(places))) : undefined,
+      isOpen() && !compactions.takeTurns() ? promptCacheOf(ctx, keptByPi(settingsFiles(places))) : undefined,
     isIdle: () => isOpen() && ctx.isIdle(),
-    compact({ onError }) {
-      const ended = Promise.withResolvers<void>();
-      let isSameTurn = true;
-      setImmediate(() => {
-        isSameTurn = false;
-      });
-      ctx.compact({
-        onComplete() {
-          takesTurnsToCompact ||= !isSameTurn;
-          ended.resolve();
-        },
-        onError(error) {
-          ended.resolve();
-          onError(error);
-        },
-      });
-      compaction = ended.promise;
-    },
+    compact: compactions.compact,
     notify: (message, level) => {
       if (isOpen() && ctx.hasUI) ctx.ui.notify(harmlessText(message), level);
     },
@@ -182,23 +158,16 @@ export function openMemorySession(
         onFailure: (message) => session.notify(message, "warning"),
       })
     : undefined;
-  const withContent = capturesContent(process.env);
   const { hasUI } = ctx;
-  const telemetry = isTelemetryWanted(process.env)
-    ? createTelemetry({
-        withContent,
-        connect: () =>
-          connect({
-            env: process.env,
-            version: packageJson.version,
-            onProblem(message) {
-              // Where there is no user interface nobody would see that nothing is sent, and the session may be over by now.
-              if (hasUI) session.notify(message, "warning");
-              else process.stderr.write(`${harmlessText(message)}\n`);
-            },
-          }),
-      })
-    : undefined;
+  const telemetry = openTelemetry({
+    env: process.env,
+    version: packageJson.version,
+    onProblem(message) {
+      // Where there is no user interface nobody would see that nothing is sent, and the session may be over by now.
+      if (hasUI) session.notify(message, "warning");
+      else process.stderr.write(`${harmlessText(message)}\n`);
+    },
+  });
   // A terminal has a line for each ledger entry (entry-renderers.ts); a notice would say it twice.
   const showsEntries = ctx.mode === "tui" && pi.registerEntryRenderer !== undefined;
   const demands = createRunDemands({
@@ -297,7 +266,7 @@ export function openMemorySession(
     agentSettled(aborted: boolean): Promise<void> {
       wasAborted = aborted;
       hear({ type: "agent.settled", aborted });
-      return compaction;
+      return compactions.ended();
     },
     modelSelected: () => hear({ type: "model.selected", ...contextWindowOf(ctx) }),
     cacheWarmed: () => hear({ type: "cache.warmed" }),
@@ -347,7 +316,7 @@ export function openMemorySession(
       const rendered = renderRecall(recalled, options);
       const text = isFound(recalled) ? rendered.text : undefined;
       const facts = { sessionId, id: recalled.id, query: options.query, text };
-      telemetry?.span(recallSpan({ ...facts, startedAt, endedAt: session.now() }, withContent));
+      telemetry?.recall({ ...facts, startedAt, endedAt: session.now() });
       // Pi before 1.0 knows of a tool's failure only when it throws.
       if (!isFound(recalled)) throw new Error(rendered.text);
       return {

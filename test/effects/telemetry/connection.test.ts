@@ -1,7 +1,9 @@
+import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import { isTelemetryWanted, patienceOf } from "../../../src/effects/telemetry/connection.ts";
 import { capturesContent } from "../../../src/effects/telemetry/content.ts";
 import { serviceName, wantedSignals } from "../../../src/effects/telemetry/sdk.ts";
+import { ROOT } from "../../support/programs/run-cli.ts";
 
 const both = { traces: true, metrics: true };
 const COLLECTOR = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318" };
@@ -54,5 +56,25 @@ describe("what the environment wants", () => {
     [undefined, false],
   ])("is text in spans: %s, %s", (value, captures) => {
     expect(capturesContent({ OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: value })).toBe(captures);
+  });
+});
+
+describe("the packages of OpenTelemetry", () => {
+  it("are loaded neither with the extension's engine nor with the command", () => {
+    const program = `
+      import { registerHooks } from "node:module";
+      const asked = [];
+      registerHooks({
+        resolve(name, context, next) {
+          if (name.startsWith("@opentelemetry/")) asked.push(name);
+          return next(name, context);
+        },
+      });
+      await import("./src/host/pi/memory-session.ts");
+      await import("./src/host/cli/main.ts");
+      console.log(JSON.stringify(asked));`;
+    const args = ["--input-type=module", "-e", program];
+    const output = execFileSync(process.execPath, args, { cwd: ROOT, encoding: "utf8" });
+    expect(JSON.parse(output)).toEqual([]);
   });
 });

@@ -58,7 +58,7 @@ async function exampleWith(tasks: readonly string[]) {
 describe("the example of the docs", () => {
   it.each([3, 200])(
     "holds %i sessions at once, each with its memory and its spans",
-    { timeout: 180_000 },
+    { timeout: 240_000 },
     async (count) => {
       const tasks = Array.from({ length: count }, (_, at) => `What is in bay ${at}?`);
       const { code, output, receiver, kept, requests } = await exampleWith(tasks);
@@ -78,7 +78,10 @@ describe("the example of the docs", () => {
       const parents = runs.map(({ parentSpanId = "" }) => reviews.get(parentSpanId)?.attributes.task);
       expect(parents.sort()).toEqual([...tasks].sort());
       expect(new Set(runs.map(({ attributes }) => attributes["gen_ai.conversation.id"])).size).toBe(count);
-      expect(spans.filter(({ name }) => name === "chat scripted")).toHaveLength(requests);
+      const chats = spans.filter(({ name }) => name === "chat scripted");
+      // On a busy machine some attempts never reach the model, and are made again.
+      const lost = chats.filter(({ attributes }) => attributes["error.type"] === "connection");
+      expect(chats.length - lost.length).toBe(requests);
       expect(sumOf(receiver, "memory_lanes.runs", { "memory_lanes.run.outcome": "recorded" })).toBe(count);
     },
   );

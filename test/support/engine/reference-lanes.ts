@@ -7,7 +7,7 @@ import { plainClocks } from "./plain-clocks.ts";
 
 /** The rules of the lanes in plain words, beside the charts and independent of them: what each event should make of the lanes. */
 export interface ReferenceLanes {
-  /** `coldPays`: what the engine makes of the figures, if the prompt cache is cold. */
+  /** `coldPays`: what the engine makes of the figures as they are after the event, if the prompt cache is cold. */
   take(event: EngineEvent, coldPays?: boolean): { lanes: Record<LaneName, string>; commands: Command[] };
 }
 
@@ -45,7 +45,8 @@ export function referenceLanes(): ReferenceLanes {
   let settings: Settings = DEFAULT_SETTINGS;
   let window: number | undefined;
   let agentIdle = true;
-  let isColdAndPays = false;
+  let isCold = false;
+  let pays = false;
   let spentToday = 0;
   let now = 0;
   let commands: Command[] = [];
@@ -231,7 +232,7 @@ export function referenceLanes(): ReferenceLanes {
   }
 
   function paysWhenCold(): boolean {
-    return isColdAndPays && settings.idleCompaction === "auto";
+    return isCold && pays && settings.idleCompaction === "auto";
   }
 
   function paysWhileIdle(): boolean {
@@ -368,6 +369,7 @@ export function referenceLanes(): ReferenceLanes {
     take(event, coldPays = false) {
       commands = [];
       now = Date.parse(event.at);
+      pays = coldPays;
       spentToday = event.daySpent?.usd ?? (event.type === "session.opened" ? 0 : spentToday);
       switch (event.type) {
         case "session.opened":
@@ -375,29 +377,29 @@ export function referenceLanes(): ReferenceLanes {
           settings = event.settings;
           window = event.contextWindow;
           agentIdle = true;
-          isColdAndPays = false;
+          isCold = false;
           break;
         case "branch.extended":
           branch = [...branch, ...event.entries];
           break;
         case "branch.replaced":
           branch = [...event.branch];
-          isColdAndPays = false;
+          isCold = false;
           break;
         case "model.selected":
           window = event.contextWindow;
-          isColdAndPays = false;
+          isCold = false;
           break;
         case "cache.expired":
-          isColdAndPays = coldPays;
+          isCold = true;
           break;
         case "compaction.finished":
         case "compaction.failed":
-          isColdAndPays = false;
+          isCold = false;
           break;
         case "agent.started":
           agentIdle = false;
-          isColdAndPays = false;
+          isCold = false;
           break;
         case "agent.settled":
           agentIdle = true;

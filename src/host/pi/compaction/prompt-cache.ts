@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
-import type { PromptCache } from "../../effects/live-session.ts";
-import { fieldsOf } from "../../reducers/entries/entry.ts";
-import { KEEP_RECENT_TOKENS } from "../../reducers/ledger/proposed-cut.ts";
+import type { PromptCache } from "../../../effects/live-session.ts";
+import { fieldsOf } from "../../../reducers/entries/entry.ts";
+import { KEEP_RECENT_TOKENS } from "../../../reducers/ledger/proposed-cut.ts";
 
 /** The prompt cache of the session's context, where Pi says how large that is. */
 export function promptCacheOf(ctx: ExtensionContext, keepTokens: number): PromptCache | undefined {
