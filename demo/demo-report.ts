@@ -1,12 +1,12 @@
 import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { heading, paint, say } from "./demo-progress.ts";
 import type { DemoResult } from "./demo-run.ts";
 import { customEntries, type SessionLine } from "./pi/session-file.ts";
 
 interface Compaction {
   summary: string;
-  details?: { type?: string };
+  details?: { type?: string; observations?: { id: string }[] };
 }
 
 /** What of the main job did not happen; empty when all of it did. */
@@ -54,6 +54,37 @@ export function showFiles(result: DemoResult): void {
   say(`session    ${result.sessionFile}`);
   say(`recording  ${recordingFile(result) ?? "none was written"}`);
   say(`agent dir  ${result.agentDir}`);
+}
+
+/** The commands to go on with, as they work in the folder that the user is in, on what this run has left behind. */
+export function showCommands(result: DemoResult): void {
+  const { sessionFile, entries } = result;
+  const bin = relative(
+    process.env.INIT_CWD ?? process.cwd(),
+    join(import.meta.dirname, "../src/host/cli/bin.js"),
+  );
+  const recording = recordingFile(result) ?? sessionFile;
+  const id = foldedCompactions(entries).at(-1)?.details?.observations?.[0]?.id;
+  const commands: [words: string, args: string[]][] = [
+    ["look at every decision in the browser", ["inspect", recording, "--session", sessionFile]],
+    ["the same as a table", ["replay", recording]],
+    ["whether other thresholds would do better", ["tune", recording]],
+    ["what the agent remembers", ["view", sessionFile]],
+    ...(id === undefined
+      ? []
+      : [["what stands behind one line of it", ["recall", sessionFile, id]] satisfies [string, string[]]]),
+  ];
+  heading("Go on with");
+  for (const [words, args] of commands) {
+    if (recording === sessionFile && args[0] === "inspect") args.splice(2);
+    say(paint("dim", `# ${words}`));
+    say(["node", bin, ...args].map(inShell).join(" "));
+  }
+}
+
+function inShell(word: string): string {
+  if (/^[\w./:\\-]+$/.test(word)) return word;
+  return process.platform === "win32" ? `"${word}"` : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 /** Whether a recall's text has the opening of one of the session's messages in it, word for word. */

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { heading, paint, say } from "./demo-progress.ts";
-import { anyDrops, missingFrom, showFiles, showOutcome } from "./demo-report.ts";
+import { anyDrops, missingFrom, showCommands, showFiles, showOutcome } from "./demo-report.ts";
 import { type DemoOptions, runDemo } from "./demo-run.ts";
 
 const HELP = `Runs the main job of pi-memory-lanes in a real Pi: observe, reflect, drop, compact, recall.
@@ -46,6 +46,7 @@ async function main(): Promise<number> {
   if (missing.length === 0) {
     const dropped = anyDrops(result) ? "dropped" : "dropped nothing (the model kept it all)";
     say(`\n${paint("green", "✓")} Observed, reflected, ${dropped}, compacted and recalled in ${seconds} s.`);
+    showCommands(result);
     return 0;
   }
   heading("The main job did not happen");

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { PiProcess } from "./pi-process.ts";
 
-const BUSY_LANE = /^ +(observer|reflect\/drop|compaction) +(running|requested|compacting)/m;
+const BUSY_LANE =
+  /^ +(observer|reflect\/drop|compaction) +(running|reflecting|dropping|requested|compacting)/m;
 
 /**
  * Waits until Pi is idle and no lane is at work, and gives the `/om:status` that says so. A lane may still be

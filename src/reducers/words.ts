@@ -99,6 +99,18 @@ function failureWords({ kind, message }: Failure): string {
   return `(${kind})${message === "" ? "" : `: ${message}`}`;
 }
 
+/** What became of what by a fold; context `before` and `after` it in tokens. */
+export function foldWords(fold: {
+  observations: number;
+  reflections: number;
+  before: number;
+  after: number;
+}): string {
+  const what = [countOf(fold.observations, "observation"), countOf(fold.reflections, "reflection")];
+  const tokens = [fold.before, fold.after].map((count) => compact(count).replace(/\.\d+k$/, "k"));
+  return `folded ${what.join(" and ")}, no model asked: ${tokens.join(" to ")} tokens`;
+}
+
 /** That the observer is so many source tokens behind. */
 export function backlogWords(tokens: number): string {
   return `${grouped(tokens)} tokens of this session are not observed yet; the observer reads on, as much at a time as its model's window allows`;

@@ -22,6 +22,7 @@ const MODULES = join(ROOT, "node_modules");
 
 /** What Pi loads at start-up is all that ships as source; what that loads later is in dist/. */
 const ENTRIES = [
+  "index.ts",
   "src/host/cli/bin.js",
   "src/host/pi/extension.ts",
   "src/host/pi/entry-renderers.ts",
@@ -225,7 +226,20 @@ describe("the command", () => {
   });
 });
 
+describe("the unpacked tarball", () => {
+  it("can be installed in: what builds a checkout leaves it alone", async () => {
+    const before = readFileSync(join(unpacked, "dist/cli.js"), "utf8");
+    await run("npm", ["run", "prepare"], { cwd: unpacked, shell: process.platform === "win32" });
+    expect(readFileSync(join(unpacked, "dist/cli.js"), "utf8")).toBe(before);
+  });
+});
+
 describe("the extension in a real Pi", () => {
+  it("goes by the package's name in Pi's lists", () => {
+    // Pi calls an extension by its package where its file is an `index.ts` at the top, else by the path of the file.
+    expect(manifest.pi.extensions).toEqual(["./index.ts"]);
+  });
+
   it("loads from the package and offers its commands", async () => {
     const pi = await startPi({
       dir: join(dir, "pi"),

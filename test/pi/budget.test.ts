@@ -33,7 +33,7 @@ it("a session's budget stops its workers, says so once, and leaves recall and fo
   const memory = { ...MEMORY, budget: { sessionUsd: 2.4 } };
   await withPi({ memory, cost: PRICE, script: { agent, observer } }, async (host) => {
     expect(await untilOver(host)).toBe(3);
-    expect(await laneState(host, "observer")).toBe("overBudget");
+    expect(await laneState(host, "observer")).toBe("over budget");
     expect(await status(host)).toContain("$3.0000 of this session's $2.4000, used up");
     const said = warnings(host).filter((words) => words.includes("budget"));
     expect(said).toEqual([
@@ -83,7 +83,7 @@ it("two Pis at once stop at the day's budget together, within one request", {
       for (const one of [host, other]) {
         await one.pi.prompt("And now?");
         await waitFor(
-          async () => (await laneState(one, "observer")) === "overBudget",
+          async () => (await laneState(one, "observer")) === "over budget",
           "both to be over budget",
         );
         expect(await status(one)).toContain("$3.0000 of today's $3.0000, used up");

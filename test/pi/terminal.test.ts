@@ -10,18 +10,29 @@ import { HAS_TMUX, openTerminal, type PiTerminal } from "./support/terminal.ts";
 if (!HAS_TMUX) console.warn("The terminal's tests are skipped: there is no tmux.");
 
 /** Pi in a terminal with a scripted model; the caller closes both. */
-async function open(memory: MemorySettings, observer: Handler = defaultObserver) {
+async function open(
+  memory: MemorySettings,
+  observer: Handler = defaultObserver,
+  size?: { columns: number; rows: number },
+) {
   const dir = mkdtempSync(join(tmpdir(), "memory-lanes-terminal-"));
   const model: ScriptedModel = await startScriptedModel({
     agent: (_request, nth) => ({ text: prose(120, nth) }),
     observer,
   });
-  const terminal = openTerminal({
-    dir,
-    modelUrl: model.url,
-    settings: { quietStartup: true, "observational-memory": memory },
-    extensions: [EXTENSION],
-  });
+  const terminal = openTerminal(
+    {
+      dir,
+      modelUrl: model.url,
+      settings: {
+        quietStartup: true,
+        compaction: { keepRecentTokens: 500 },
+        "observational-memory": memory,
+      },
+      extensions: [EXTENSION],
+    },
+    size,
+  );
   return {
     terminal,
     async close() {
@@ -50,8 +61,9 @@ describe.skipIf(!HAS_TMUX)("in a real terminal", { timeout: 60_000 }, () => {
   }, 60_000);
   afterAll(() => close?.());
 
-  it("shows the clocks in the footer", async () => {
+  it("shows the clocks in the footer, and says the first time what om is", async () => {
     await terminal.shows(/om observe ····· reflect ····· compact ·····/);
+    await terminal.shows(/om is short for observational\s+memory/);
   });
 
   it("shows a quiet line for what was recorded, and all of it when asked to", async () => {
@@ -86,6 +98,23 @@ describe.skipIf(!HAS_TMUX)("in a real terminal", { timeout: 60_000 }, () => {
     await terminal.shows(/^(?![\s\S]*esc or q closes)/);
   });
 
+  it("says in one line what a fold made of what", async () => {
+    const folding = await open({ ...NEVER, observeAfterTokens: 300, compactAfterTokens: 3000 });
+    try {
+      await folding.terminal.shows(/om observe/);
+      for (const seed of [8, 9]) {
+        folding.terminal.type(prose(2000, seed));
+        folding.terminal.press("Enter");
+        await folding.terminal.shows(new RegExp(`note ${seed}[\\s\\S]*◦ Memory: |Memory: folded`));
+      }
+      await folding.terminal.shows(
+        /Memory: folded \d+ observations? and 0 reflections, no model asked:\s+\d+k? to \d+k? tokens/,
+      );
+    } finally {
+      await folding.close();
+    }
+  });
+
   it("leaves the footer only where notices are switched off", async () => {
     // The observer answers when its full gauge has been seen.
     const seen = Promise.withResolvers<void>();
@@ -100,7 +129,7 @@ describe.skipIf(!HAS_TMUX)("in a real terminal", { timeout: 60_000 }, () => {
       await quiet.terminal.shows(/om observe/);
       quiet.terminal.type(prose(400, 5));
       quiet.terminal.press("Enter");
-      await quiet.terminal.shows(/om observe █/);
+      await quiet.terminal.shows(/om observing… █/);
       seen.resolve();
       await quiet.terminal.shows(/om observe ·{3}/);
       expect(quiet.terminal.screen()).not.toMatch(/recorded/);
@@ -110,3 +139,80 @@ describe.skipIf(!HAS_TMUX)("in a real terminal", { timeout: 60_000 }, () => {
     }
   });
 });
+
+const SIZES = [
+  { columns: 80, rows: 24 },
+  { columns: 50, rows: 20 },
+  { columns: 40, rows: 12 },
+];
+
+describe.skipIf(!HAS_TMUX)("the lanes in a small terminal", { timeout: 60_000 }, () => {
+  it.each(SIZES)("are all there at $columns × $rows, within their border", async (size) => {
+    const { terminal, close } = await open(NEVER, defaultObserver, size);
+    try {
+      await terminal.shows(/om observe/);
+      await run(terminal, "/om:lanes");
+      const first = await terminal.shows(/╭─ Memory lanes ─*╮[\s\S]*q closes *│[^╰]*╰─*╯/);
+      const seen: string[] = linesWithin(first);
+      for (;;) {
+        const [, to = "", of = ""] = /to (\d+) of (\d+)/.exec(terminal.screen()) ?? [];
+        if (to === of) break;
+        terminal.press("Down");
+        const next = await terminal.shows(new RegExp(`to ${Number(to) + 1} of ${of}`));
+        seen.push(linesWithin(next).at(-1) ?? "");
+      }
+      const text = seen.join(" ").replace(/\s+/g, " ");
+      for (const words of [
+        "observer idle ·········· 0 of 10,000,000",
+        "why 10,000,000 more tokens make it due",
+        "reflect/drop idle",
+        "last 0 compactions on this branch",
+        "memory 0 active observations, 0 reflections, 0 dropped; pool 0, target",
+        "runs none since this session was opened",
+      ]) {
+        expect(text).toContain(words);
+      }
+      expect(text).toMatch(/model \S+$/);
+      terminal.press("Home");
+      await terminal.shows(/╭─ Memory lanes ─*╮\s+│ observer/);
+    } finally {
+      await close();
+    }
+  });
+});
+
+describe.skipIf(!HAS_TMUX)("the footer in a terminal of 50 columns", { timeout: 60_000 }, () => {
+  it("names what runs", async () => {
+    const seen = Promise.withResolvers<void>();
+    const { terminal, close } = await open(
+      { ...NEVER, observeAfterTokens: 300 },
+      async (request) => {
+        await seen.promise;
+        return defaultObserver(request);
+      },
+      { columns: 50, rows: 20 },
+    );
+    try {
+      await terminal.shows(/om observe/);
+      terminal.type(prose(400, 5));
+      terminal.press("Enter");
+      await terminal.shows(/om observing… █████ reflect ····· compact ·····/);
+    } finally {
+      seen.resolve();
+      await close();
+    }
+  });
+});
+
+/** What stands between the overlay's borders, all of which must be there, without its last two lines. */
+function linesWithin(screen: string): string[] {
+  const all = screen.split("\n");
+  const top = all.findIndex((line) => line.includes("╭─ Memory lanes"));
+  const bottom = all.findIndex((line) => line.includes("╰─"));
+  const left = all[top]?.indexOf("╭") ?? -1;
+  const right = all[top]?.indexOf("╮") ?? -1;
+  expect(all[bottom]?.indexOf("╯")).toBe(right);
+  const within = all.slice(top + 1, bottom);
+  for (const line of within) expect([line[left], line[right]]).toEqual(["│", "│"]);
+  return within.slice(0, -2).map((line) => line.slice(left + 1, right).trim());
+}

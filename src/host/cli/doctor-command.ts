@@ -13,12 +13,20 @@ import { checkPi, findPi } from "./doctor/pi-check.ts";
 import { checkSessions } from "./doctor/session-check.ts";
 import { isProjectTrusted, ownSettings, type Surroundings, surroundings } from "./input/surroundings.ts";
 import { EXIT, type Io } from "./io.ts";
+import { examples } from "./options.ts";
 
 export function doctorCommand(io: Io, exit: (code: number) => void): Command {
   const command = new Command("doctor")
     .description("Check Pi, the extension, settings, model and the latest sessions, and say what to do")
     .argument("[files...]", "only the memory in these Pi sessions: files, folders of them, globs")
     .option("--json", "NDJSON, a finding a line, as docs/replay.md describes it")
+    .addHelpText(
+      "after",
+      examples(
+        ["doctor", "what is not well, and what to do"],
+        ["doctor --json | jq 'select(.level == \"error\")'", "for programs"],
+      ),
+    )
     .action(async (files: string[], options: DoctorOptions) =>
       exit(await (files.length > 0 ? examineSessions(io, files, options) : examine(io, options))),
     );
@@ -51,7 +59,7 @@ async function examine(io: Io, { json = false }: { json?: boolean }): Promise<nu
   const findings = await allFindings(surroundings());
   for (const finding of findings) {
     if (json) io.json(finding);
-    else for (const line of linesOf(io, finding)) io.line(line);
+    else for (const line of linesOf(io, finding)) io.prose(line, 15);
   }
   const errors = findings.filter(({ level }) => level === "error").length;
   const warnings = findings.filter(({ level }) => level === "warning").length;

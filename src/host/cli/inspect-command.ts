@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError } from "commander";
 import { messageOf } from "../../reducers/message-of.ts";
 import type { Settings } from "../../reducers/settings.ts";
 import { type Io, UsageError } from "./io.ts";
-import { FILE_ARGUMENT, LEAF_OPTION, ordinalOf, SET_OPTION } from "./options.ts";
+import { examples, FILE_ARGUMENT, LEAF_OPTION, ordinalOf, SET_OPTION } from "./options.ts";
 
 interface InspectOptions {
   leaf?: string;
@@ -31,6 +31,13 @@ export function inspectCommand(io: Io): Command {
     .option("--no-open", "only print the address")
     .option("--json", 'print one line {"page", "socket"} and open nothing')
     .option("--stately", "open Stately's inspector instead of the local viewer; it is an online page")
+    .addHelpText(
+      "after",
+      examples(
+        ["inspect", "the latest session of this folder, in the browser"],
+        ["inspect recording.ndjson --port 8123 --no-open", "only serve, on a port of your choice"],
+      ),
+    )
     .action((file: string | undefined, options: InspectOptions) => inspect(io, file, options));
 }
 

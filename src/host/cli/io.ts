@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import { styleText } from "node:util";
+import { stripVTControlCharacters, styleText } from "node:util";
 import { harmlessText } from "../../reducers/harmless-text.ts";
 
 /** Something that the user can put right: one line on stderr, exit code 2. */
@@ -17,6 +17,8 @@ export interface Io {
   line(text: string): void;
   /** Puts a value on standard output as a line of JSON, exactly as it is. */
   json(value: unknown): void;
+  /** A line of words, which goes on `indent` columns in on the next line where a terminal is narrower. */
+  prose(text: string, indent?: number): void;
   /** Resolves when the reader keeps up; call it between pieces of work. */
   ready(): Promise<void>;
   /** Writes what is left and takes the progress away. Throws `UsageError` if the output could not be written. */
@@ -75,9 +77,15 @@ export function createIo(): Io {
     showsProgress = false;
   }
 
+  const columns = stdout.isTTY ? stdout.columns : undefined;
+  function line(text: string): void {
+    buffer += `${colours.shown(text)}\n`;
+  }
+
   return {
-    line(text) {
-      buffer += `${colours.shown(text)}\n`;
+    line,
+    prose(text, indent) {
+      for (const part of wrapped(text, columns, indent)) line(part);
     },
     json(value) {
       buffer += `${JSON.stringify(value)}\n`;
@@ -104,8 +112,26 @@ export function createIo(): Io {
       stderr.write(stderr.isTTY ? `\r\u001b[K${shown}` : `${shown}\n`);
     },
     paint: (style, text) => colours.marked(styleText(style, harmlessText(text), { stream: stdout })),
-    columns: stdout.isTTY ? stdout.columns : undefined,
+    columns,
   };
+}
+
+/** Text in lines of so many characters at most, broken between words; colours take no room. All but the first are indented. */
+export function wrapped(text: string, columns = Number.POSITIVE_INFINITY, indent = 0): string[] {
+  const lines: string[] = [];
+  let width = 0;
+  for (const word of text.split(" ")) {
+    const length = stripVTControlCharacters(word).length;
+    if (lines.length > 0 && width + 1 + length <= columns) {
+      lines[lines.length - 1] += ` ${word}`;
+      width += 1 + length;
+    } else {
+      const from = lines.length === 0 ? 0 : indent;
+      lines.push(`${" ".repeat(from)}${word}`);
+      width = from + length;
+    }
+  }
+  return lines;
 }
 
 /**

@@ -5,6 +5,7 @@ import { doctorCommand } from "./doctor-command.ts";
 import { exportCommand } from "./export/export-command.ts";
 import { inspectCommand } from "./inspect-command.ts";
 import { createIo, EXIT, type Io, UsageError } from "./io.ts";
+import { examples } from "./options.ts";
 import { otelCommand } from "./otel-command.ts";
 import { recallCommand } from "./recall-command.ts";
 import { replayCommand } from "./replay/replay-command.ts";
@@ -41,6 +42,10 @@ export async function main(args: readonly string[], io: Io = createIo()): Promis
     .exitOverride()
     .description("Looks into the memory of Pi sessions: replay, question, tune and read it.")
     .version(packageJson.version)
+    .addHelpText(
+      "after",
+      `${examples(["", "this folder's sessions"], ["inspect", "the latest of them, in the browser"])}\n\nEach command's --help has more.`,
+    )
     .configureOutput({
       writeOut: (text) => io.line(text.trimEnd()),
       writeErr: (text) => io.complain(text.trimEnd()),

@@ -3,6 +3,12 @@ import { type Settings, SettingsSchema } from "../../reducers/settings.ts";
 import { allowedWords, isSettingsKey } from "../settings/settings-schema.ts";
 import { unknownKeyWords } from "../settings/settings-words.ts";
 
+/** What a command's help ends with: calls of it, each with what it is for. */
+export function examples(...calls: readonly (readonly [call: string, use: string])[]): string {
+  const lines = calls.map(([call, use]) => `  memory-lanes ${call}\n      ${use}`);
+  return ["\nExamples:", ...lines].join("\n");
+}
+
 /** For commands that take nothing but sessions */
 export const SESSION_ARGUMENT = [
   "[session]",

@@ -5,7 +5,7 @@ import { isMemoryId } from "../../reducers/ledger/records.ts";
 import { type RecallPage, renderRecall } from "../../reducers/recall/recall-text.ts";
 import { clipped } from "../../reducers/words.ts";
 import { EXIT, type Io, UsageError } from "./io.ts";
-import { ordinalOf, SESSION_ARGUMENT, SESSION_LEAF_OPTION } from "./options.ts";
+import { examples, ordinalOf, SESSION_ARGUMENT, SESSION_LEAF_OPTION } from "./options.ts";
 import { loadBranch } from "./replay/replay-source.ts";
 
 interface RecallOptions {
@@ -27,6 +27,13 @@ export function recallCommand(io: Io, exit: (code: number) => void): Command {
     .option("--page <n>", "which page of a long result", ordinalOf, 1)
     .option(...SESSION_LEAF_OPTION)
     .option("--json", "one JSON object: the record and its sources, whole, and what --query finds")
+    .addHelpText(
+      "after",
+      examples(
+        ["recall 0a1b2c3d4e5f", "the messages behind that line, in the latest session"],
+        ['recall 4f2a9c 0a1b2c3d4e5f --query "port"', "only what of them has this word"],
+      ),
+    )
     .action(async (first: string | undefined, second: string | undefined, options: RecallOptions) => {
       const id = second ?? first;
       if (id === undefined)

@@ -6,7 +6,7 @@ import { fileFor } from "./input/session-files.ts";
 import { scrubSession, secretsWords } from "./input/session-secrets.ts";
 import { EXIT, type Io, UsageError } from "./io.ts";
 import { writeNewFile } from "./new-file.ts";
-import { SESSION_ARGUMENT } from "./options.ts";
+import { examples, SESSION_ARGUMENT } from "./options.ts";
 
 interface ScrubOptions {
   output?: string;
@@ -22,6 +22,13 @@ export function scrubCommand(io: Io, exit: (code: number) => void): Command {
     )
     .option("-o, --output <out>", "the copy, which must not be there yet (default: FILE.scrubbed.jsonl)")
     .option("--json", "one JSON object: the copy, and what was replaced by kind and line")
+    .addHelpText(
+      "after",
+      examples(
+        ["scrub", "a copy of the latest session, beside it"],
+        ["scrub 4f2a9c -o to-share.jsonl", "of the session 4f2a9c…, where you say"],
+      ),
+    )
     .action((argument: string | undefined, options: ScrubOptions) => exit(scrub(io, argument, options)));
 }
 

@@ -9,7 +9,7 @@ import { hitLine, queryProblem } from "../../reducers/recall/search/search-text.
 import { redactedLookup } from "../../reducers/redact.ts";
 import { clipped, countOf } from "../../reducers/words.ts";
 import { EXIT, type Io, UsageError } from "./io.ts";
-import { ordinalOf } from "./options.ts";
+import { examples, ordinalOf } from "./options.ts";
 import { complainOfLines, openSession } from "./replay/replay-source.ts";
 
 interface SearchCommandOptions {
@@ -32,6 +32,7 @@ export function searchCommand(io: Io, exit: (code: number) => void): Command {
     .option("--all-branches", "also the branches that were left")
     .option("--limit <n>", "how many matches of a branch are shown", ordinalOf, SEARCH_LIMIT)
     .option("--json", "one JSON object per match, and a last one with the counts")
+    .addHelpText("after", examples(['search "release port"', "in what this folder's sessions remember"]))
     .action(async (words: string, files: string[], options: SearchCommandOptions) =>
       exit(await search(io, words, files, options)),
     );

@@ -9,7 +9,7 @@ import { readSession, type SessionHealth, sessionHealth } from "./doctor/session
 import { type PiSession, sessionFiles, sessionsHere, withHeader } from "./input/session-files.ts";
 import { ownSettings, type Surroundings, sessionsDir, surroundings } from "./input/surroundings.ts";
 import { EXIT, type Io } from "./io.ts";
-import { ordinalOf } from "./options.ts";
+import { examples, ordinalOf } from "./options.ts";
 import { plainTable } from "./plain-table.ts";
 
 interface SessionsOptions {
@@ -53,6 +53,13 @@ export function sessionsCommand(io: Io, exit: (code: number) => void): Command {
     .option("--all", "those of all folders")
     .option("--last <n>", "so many of them", ordinalOf, 10)
     .option("--json", "NDJSON, a session a line")
+    .addHelpText(
+      "after",
+      examples(
+        ["sessions", "this folder's sessions"],
+        ["sessions --all --last 30", "the latest thirty, wherever they were"],
+      ),
+    )
     .action((options: SessionsOptions) => exit(list(io, options)));
 }
 

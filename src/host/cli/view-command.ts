@@ -4,7 +4,7 @@ import { isPartial, type Spend } from "../../reducers/spend.ts";
 import { spendRows } from "../../reducers/spend-words.ts";
 import { memoryIn, memoryView } from "../pi/ui/memory-view.ts";
 import { EXIT, type Io } from "./io.ts";
-import { SESSION_ARGUMENT, SESSION_LEAF_OPTION } from "./options.ts";
+import { examples, SESSION_ARGUMENT, SESSION_LEAF_OPTION } from "./options.ts";
 import { loadBranch } from "./replay/replay-source.ts";
 
 interface ViewOptions {
@@ -20,6 +20,13 @@ export function viewCommand(io: Io, exit: (code: number) => void): Command {
     .option("--full", "the whole ledger at the branch tip instead")
     .option(...SESSION_LEAF_OPTION)
     .option("--json", "one JSON object: observations and reflections")
+    .addHelpText(
+      "after",
+      examples(
+        ["view", "what the agent of the latest session sees"],
+        ["view 4f2a9c --full", "all that the session 4f2a9c… remembers"],
+      ),
+    )
     .action(async (file: string | undefined, options: ViewOptions) =>
       exit(await showMemory(io, file, options)),
     );

@@ -24,6 +24,7 @@ import { isFound, recallFrom } from "../../reducers/ledger/recall.ts";
 import { messageOf } from "../../reducers/message-of.ts";
 import { type RecallOptions, renderRecall } from "../../reducers/recall/recall-text.ts";
 import { redactedLookup } from "../../reducers/redact.ts";
+import { foldWords } from "../../reducers/words.ts";
 import { loadSettings, settingsFiles, settingsWarning } from "../settings/settings.ts";
 import { announcements, workersAreIdle } from "./announcements.ts";
 import { branchChange, describeBranch, entriesAmong } from "./branch-sync.ts";
@@ -31,7 +32,7 @@ import { budgetNotices } from "./budget/budget-notices.ts";
 import { openDayBudget } from "./budget/day-budget.ts";
 import { createCompactionRequests } from "./compaction/compaction-requests.ts";
 import { keptByPi, promptCacheOf } from "./compaction/prompt-cache.ts";
-import { foldRequest } from "./fold-request.ts";
+import { foldedTokens, foldRequest } from "./fold-request.ts";
 import { createHandCommands } from "./hand/hand-commands.ts";
 import { withoutForgotten } from "./hand/sent-messages.ts";
 import { modelFor } from "./model-choice.ts";
@@ -43,7 +44,11 @@ import { createRunDemands } from "./run-demand.ts";
 import { contextWindowOf, hostOf } from "./session-facts.ts";
 import { isExtendedElsewhere } from "./session-tail.ts";
 import { createSessionUi } from "./session-ui.ts";
+import { firstWord } from "./ui/first-word.ts";
 import { footer } from "./ui/footer.ts";
+
+/** Pi draws its transcript anew at the end of a compaction, after its hook: what is said before is not seen. */
+const FOLD_TOLD_AFTER_MS = 100;
 
 const WRITTEN_ELSEWHERE =
   "Memory: another program has written to this session's file; nothing is recorded here before the next prompt. Open the session again to go on with what was written there.";
@@ -79,8 +84,8 @@ export function openMemorySession(
   const piEvents$ = new Subject<Unstamped>();
   const closed$ = new Subject<void>();
   let hasFailed = false;
-  /** Pi asked for a compaction, and we answered with a fold. */
-  let offered = false;
+  /** Pi asked for a compaction, and we answered with a fold: what is to be said of it. */
+  let offered: string | undefined;
   let isEnding = false;
   let hasToldOfOthers = false;
   /** Whether the agent's latest run was broken off, as a signal to end Pi does. */
@@ -227,6 +232,9 @@ export function openMemorySession(
     branch: describeBranch(manager),
     ...dayBudget?.news(),
   });
+  const word =
+    ctx.mode === "tui" && settings.showWorkerNotifications ? firstWord(host.getAgentDir()) : undefined;
+  if (word) session.notify(word, "info");
   const warning = settingsWarning(problems);
   if (warning) session.notify(warning, "warning");
 
@@ -274,7 +282,7 @@ export function openMemorySession(
 
     /** Answers Pi's compaction from the ledger; nothing when memory is empty, so that Pi does it. */
     beforeCompact(event: SessionBeforeCompactEvent) {
-      offered = false;
+      offered = undefined;
       hear({ type: "compaction.started", reason: event.reason });
       if (memoryMode(engine.state) === "off") return undefined;
       const { session } = engine.state;
@@ -287,8 +295,12 @@ export function openMemorySession(
         entryAt,
       );
       if (!plan) return undefined;
-      offered = true;
       const { firstKeptEntryId, summary, details } = plan;
+      offered = foldWords({
+        observations: details.observations.length,
+        reflections: details.reflections.length,
+        ...foldedTokens(event, engine.state, plan),
+      });
       const { tokensBefore } = event.preparation;
       return { compaction: { firstKeptEntryId, summary, details, tokensBefore } };
     },
@@ -296,8 +308,17 @@ export function openMemorySession(
     compacted(fromExtension: boolean) {
       sync();
       const folded = engine.state.session.ledger.latestCompaction?.folded ?? false;
-      piEvents$.next({ type: "compaction.finished", folded, offered, fromExtension });
-      offered = false;
+      piEvents$.next({
+        type: "compaction.finished",
+        folded,
+        offered: offered !== undefined,
+        fromExtension,
+      });
+      const told = offered;
+      if (folded && told !== undefined && settings.showWorkerNotifications) {
+        setTimeout(() => session.notify(`Memory: ${told}`, "info"), FOLD_TOLD_AFTER_MS).unref();
+      }
+      offered = undefined;
     },
     compactFailed: (aborted: boolean, message: string | undefined) =>
       hear({

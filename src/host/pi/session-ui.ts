@@ -11,7 +11,7 @@ import type { SettingsProblem } from "../settings/settings.ts";
 import { type RecordingStart, recordingName } from "./recording/session-recorder.ts";
 import { demandedLane, type RunDemands } from "./run-demand.ts";
 import { openLanesOverlay, type PiTui } from "./ui/lanes-overlay.ts";
-import { lanesLines } from "./ui/lanes-overlay-text.ts";
+import { lanesText } from "./ui/lanes-overlay-text.ts";
 import { memoryView, type ViewMode } from "./ui/memory-view.ts";
 import { modelLines } from "./ui/model-lines.ts";
 import { statusReport } from "./ui/status-report.ts";
@@ -117,7 +117,7 @@ export function createSessionUi(options: SessionUiOptions, show: Show) {
     showStatus(command: ExtensionContext): void {
       sync();
       const { state, snapshot } = engine;
-      show(command, statusReport({ state, lanes: snapshot.states, lookup, problems, models: models() }));
+      show(command, statusReport({ state, snapshot, lookup, problems, models: models() }));
     },
 
     async showView(args: string, command: ExtensionContext): Promise<void> {
@@ -173,7 +173,7 @@ export function createSessionUi(options: SessionUiOptions, show: Show) {
         return;
       }
       const { state, snapshot } = engine;
-      show(command, lanesLines({ state, snapshot, models: models(), now: Date.now() }).join("\n"));
+      show(command, lanesText({ state, snapshot, models: models(), now: Date.now() }));
     },
 
     /** Runs a lane now. Print mode ends with its prompt, so only there the command waits for the result. */

@@ -10,7 +10,7 @@ import type { EngineState } from "../../reducers/engine/engine-state.ts";
 import type { LaneName } from "../../reducers/engine/lane-names.ts";
 import { whyPassive } from "../../reducers/engine/session-host.ts";
 import { budgetAdvice, budgetUseWords } from "../../reducers/spend-words.ts";
-import { countOf, dollars, duration, grouped, LANE_LABELS } from "../../reducers/words.ts";
+import { countOf, dollars, duration, grouped, LANE_LABELS, stateLabel } from "../../reducers/words.ts";
 import {
   keptByCompaction,
   missingByClock,
@@ -31,14 +31,14 @@ export interface EngineMoment {
 
 /**
  * Why a lane is in its state and what would move it, in one sentence: "observer is due since #40: 10,340 of 10,000
- * tokens; waiting for the next turn_end or agent_start".
+ * tokens; waiting for the agent's next turn to end, or its next prompt".
  */
 export function explainLane(lane: LaneName, moment: EngineMoment): string {
   const { state, snapshot, at } = moment;
   const { clock, threshold } = laneInputs(state, snapshot.states, at)[lane];
   const since = snapshot.since[lane];
   const from = since ? ` since #${since.seq}` : "";
-  const head = `${LANE_LABELS[lane]} is ${snapshot.states[lane]}${from}: ${grouped(clock)} of ${grouped(threshold)} tokens`;
+  const head = `${LANE_LABELS[lane]} is ${stateLabel(snapshot.states[lane])}${from}: ${grouped(clock)} of ${grouped(threshold)} tokens`;
   return `${head}; ${whyLane(lane, moment)}`;
 }
 
@@ -63,7 +63,7 @@ interface Why extends EngineMoment {
   readonly inputs: LaneInputs;
 }
 
-const NEXT_TRIGGER = "the next turn_end or agent_start";
+const NEXT_TRIGGER = "the agent's next turn to end, or its next prompt";
 
 function whyWork(lane: "observer" | "reflectDrop", why: Why): string {
   const { snapshot, inputs, at } = why;
@@ -95,7 +95,7 @@ function whyWork(lane: "observer" | "reflectDrop", why: Why): string {
     case "backingOff": {
       const delay = delayLeft(context, at);
       return delay > 0
-        ? `${failed(lane, why)}; it tries again at the first turn_end or agent_start after ${duration(delay)}`
+        ? `${failed(lane, why)}; it tries again ${duration(delay)} from now, when a turn ends or a prompt comes`
         : `${failed(lane, why)}; the delay is over, waiting for ${NEXT_TRIGGER}`;
     }
     default:
@@ -114,10 +114,10 @@ function whyDueAfterObserver({ snapshot, inputs }: Why): string {
   const { heldBack } = inputs.reflectDrop;
   const { waits } = snapshot.contexts.reflectDrop;
   if (!heldBack) return `waiting for ${NEXT_TRIGGER}`;
-  const because = `held back because observer is ${snapshot.states.observer}`;
+  const because = `held back because observer is ${stateLabel(snapshot.states.observer)}`;
   return waits > 0
     ? `${because}, starts as soon as that has ended${patience(waits, "turn")}`
-    : `${because}, waiting for the next turn_end`;
+    : `${because}, waiting for the next turn to end`;
 }
 
 /** How much longer a lane waits for the observer. */
@@ -142,12 +142,12 @@ function whyCompaction(why: Why): string {
   const { waits, runId } = snapshot.contexts.compaction;
   switch (snapshot.states.compaction) {
     case "due": {
-      if (!input.observerBehind) return "waiting for agent_settled, so that it interrupts nobody";
+      if (!input.observerBehind) return "waiting until the agent is at rest, so that it interrupts nobody";
       const ready =
         waits > 0
           ? `goes ahead as soon as it has caught up${patience(waits, "prompt")}`
-          : "waiting for agent_settled";
-      return `held back because observer is ${snapshot.states.observer} and a cut now would lose ${grouped(inputs.observer.clock)} unobserved tokens, ${ready}`;
+          : "waiting until the agent is at rest";
+      return `held back because observer is ${stateLabel(snapshot.states.observer)} and a cut now would lose ${grouped(inputs.observer.clock)} unobserved tokens, ${ready}`;
     }
     case "requested":
       return `Pi was asked to compact (${runId}) and has not begun${beside(whyCold(why))}; if the agent settles again first, the request is lost`;

@@ -90,12 +90,49 @@ describe("memory-lanes", () => {
   });
 });
 
+describe("in a terminal of 80 columns", () => {
+  const overlong = (out: string) => linesOf(out).filter((line) => line.length > 80);
+
+  it("all that replay and tune say fits, and loses nothing", async () => {
+    const recordings = ["main-job", "failing-observer", "reload"].map((name) =>
+      join(ROOT, `test/recordings/${name}.ndjson`),
+    );
+    const commands = recordings.flatMap((file) => [
+      ["replay", file],
+      ["replay", file, "--all"],
+      ["replay", file, "--lane", "observer"],
+      ["replay", file, "--explain", "17"],
+      ["replay", file, "--verify"],
+      ["tune", file],
+    ]);
+    for (const args of commands) {
+      const { out } = await run(args, 80);
+      expect({ args, overlong: overlong(out) }).toEqual({ args, overlong: [] });
+    }
+    const narrow = (await run(["replay", RECORDING], 80)).out;
+    expect(narrow).toMatch(
+      /^ +7 {2}\S+ {2}entries added user 253, assistant 715\n +>due 1\.9k\/1\.5k +idle 1\.9k\/3k +idle 1\.9k\/8k$/m,
+    );
+  });
+
+  it("so does the help of every command, which ends with examples", async () => {
+    const { out } = await run(["--help"]);
+    const names = [...out.matchAll(/^ {2}([a-z]+) /gm)].map(([, name = ""]) => name);
+    expect(names).toContain("replay");
+    for (const name of ["", ...names.filter((one) => one !== "help" && one !== "memory")]) {
+      const help = (await run(name === "" ? ["--help"] : [name, "--help"])).out;
+      expect(help).toMatch(/\nExamples:\n {2}memory-lanes/);
+      expect({ name, overlong: overlong(help) }).toEqual({ name, overlong: [] });
+    }
+  });
+});
+
 describe("replay", () => {
   it("prints a line for each event that changed anything, and what it came to", async () => {
     const { out, err, code } = await run(["replay", RECORDING]);
     expect({ err, code }).toEqual({ err: "", code: 0 });
     expect(out).toMatch(
-      /^ +7 {2}\S+ {2}branch\.extended .* >due 1,944\/1,500 +idle 1,944\/3,000 +idle 1,944\/8,000$/m,
+      /^ +7 {2}\S+ {2}entries added .* >due 1,944\/1,500 +idle 1,944\/3,000 +idle 1,944\/8,000$/m,
     );
     expect(out).toMatch(
       /57 events, 20 shown: 4 observer runs, 2 reflector runs and 2 dropper runs; 1 compaction\.$/m,
@@ -104,10 +141,10 @@ describe("replay", () => {
 
   it("says under its table what the states mean that have no word for a name", async () => {
     const failing = join(ROOT, "test/recordings/failing-observer.ndjson");
-    expect((await run(["replay", failing])).out).toMatch(/^backingOff: waiting after a failure\.$/m);
+    expect((await run(["replay", failing])).out).toMatch(/^backing off: waiting after a failure\.$/m);
     const reload = join(ROOT, "test/recordings/reload.ndjson");
     expect((await run(["replay", reload, "--lane", "compaction"])).out).toMatch(
-      /^coolingDown: waiting after a compaction\.$/m,
+      /^cooling down: waiting after a compaction\.$/m,
     );
   });
 
@@ -160,9 +197,9 @@ describe("replay", () => {
     const file = put("edited.ndjson", edited);
     const { out, code } = await run(["replay", file, "--verify"]);
     expect(code).toBe(1);
-    expect(out).toContain("Difference at event 8, turn.ended:");
-    expect(out).toMatch(/expected {2}observer due → idle/);
-    expect(out).toMatch(/actual {4}observer due → running/);
+    expect(out).toContain("Difference at event 8, turn ended:");
+    expect(out).toMatch(/expected {2}observer: due → idle/);
+    expect(out).toMatch(/actual {4}observer: due → running/);
     expect(
       linesOf(out)
         .slice(-5)
@@ -179,10 +216,10 @@ describe("replay", () => {
   it("explains why each lane is where it is", async () => {
     const { out } = await run(["replay", RECORDING, "--explain", "17"]);
     expect(out).toMatch(
-      /^observer is due since #17: 1,952 of 1,500 tokens; waiting for the next turn_end or agent_start$/m,
+      /^observer is due since #17: 1,952 of 1,500 tokens; waiting for the agent's next turn to end, or its next prompt$/m,
     );
     expect(out).toMatch(
-      /^reflect\/drop is due since #17: .* held back because observer is due, waiting for the next turn_end$/m,
+      /^reflect\/drop is due since #17: .* held back because observer is due, waiting for the next turn to end$/m,
     );
     const json = (await run(["replay", RECORDING, "--explain", "17", "--lane", "observer", "--json"])).out;
     expect(parsed(json)[1]).toMatchObject({
@@ -225,7 +262,7 @@ describe("replay", () => {
   it("runs the same events under other settings and says what is modelled", async () => {
     const { out } = await run(["replay", RECORDING, "--set", "observeAfterTokens=4000"]);
     expect(out).toContain("Under observeAfterTokens=4000; the other settings as recorded.");
-    expect(out).toMatch(/~run\.finished observer recorded/);
+    expect(out).toMatch(/~run finished observer recorded/);
     expect(out).toMatch(/~ is modelled: .* The model goes by the mean of 4 recorded observer runs/);
     expectRefusal(
       await run(["replay", RECORDING, "--set", "observeAfterTokens=soon"]),
@@ -283,7 +320,7 @@ describe("replay of a Pi session", () => {
     const { out, code } = await run(["replay", putSession("talk.jsonl", talk().entries)]);
     expect(code).toBe(0);
     expect(out).toMatch(/^Pi session s, version 3: 24 entries on this branch\.$/m);
-    expect(out).toMatch(/~run\.finished observer recorded 12 observations +>idle/);
+    expect(out).toMatch(/~run finished observer recorded 12 observations +>idle/);
     expect(out).toMatch(/~ is modelled: nothing was recorded for 1 observer run\./);
   });
 

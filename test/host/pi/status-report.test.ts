@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { statusReport } from "../../../src/host/pi/ui/status-report.ts";
 import { createEngine } from "../../../src/machines/engine.ts";
+import type { Unstamped } from "../../../src/reducers/engine/events.ts";
 import { describeEntry } from "../../../src/reducers/entries/describe-entry.ts";
 import type { EntryLike, EntryLookup } from "../../../src/reducers/entries/entry.ts";
 import { renderSummary } from "../../../src/reducers/ledger/summary.ts";
@@ -17,12 +18,13 @@ import {
 const A = "aaaaaaaaaaaa";
 
 /** What status says of a session that was just opened. */
-function statusOf(entries: readonly EntryLike[]): string {
+function statusOf(entries: readonly EntryLike[], ...then: Unstamped[]): string {
   const lookup: EntryLookup = (id) => entries.find((one) => one.id === id);
   const engine = createEngine();
   engine.step(stamped(opened(entries.map((one) => describeEntry(one, lookup)))));
-  const lanes = engine.snapshot.states;
-  const report = statusReport({ state: engine.state, lanes, lookup, problems: [], models: ["p/m"] });
+  for (const event of then) engine.step(stamped(event));
+  const { state, snapshot } = engine;
+  const report = statusReport({ state, snapshot, lookup, problems: [], models: ["p/m"] });
   engine.stop();
   return report;
 }
@@ -54,5 +56,41 @@ describe("the status of a session that is opened again", () => {
     ]) {
       expect(status).not.toMatch(/left out|asked {4}/);
     }
+  });
+});
+
+describe("problems in the status", () => {
+  const replaced: Unstamped = {
+    type: "compaction.finished",
+    folded: false,
+    offered: true,
+    fromExtension: true,
+  };
+  const foreign = { ...compaction("c", ""), summary: "Another's." } as EntryLike;
+  const extended = (entry: EntryLike): Unstamped => ({
+    type: "branch.extended",
+    entries: [describeEntry(entry, () => undefined)],
+  });
+
+  it("stay while they hold and leave when they no longer do: folds that were not used", () => {
+    const before = statusOf([user("e1", "Hello.")], extended(foreign), replaced);
+    expect(before).toContain("1 fold not used");
+    const memory = { observations: [observation(A, ["e1"])], reflections: [] };
+    const ours = { ...compaction("d", "", folded(memory)), parentId: "c" } as EntryLike;
+    const after = statusOf([user("e1", "Hello.")], extended(foreign), replaced, extended(ours), {
+      type: "compaction.finished",
+      folded: true,
+      offered: true,
+      fromExtension: true,
+    });
+    expect(after).not.toContain("Problems");
+  });
+
+  it("a compaction by hand that failed while none was due is no problem of memory", () => {
+    const failed: Unstamped = {
+      type: "compaction.failed",
+      failure: { kind: "failed", message: "too small" },
+    };
+    expect(statusOf([user("e1", "Hello.")], failed)).not.toContain("Problems");
   });
 });

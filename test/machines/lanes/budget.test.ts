@@ -157,6 +157,6 @@ it("is explained in words that say which limit, how much, and what helps", () =>
   s.tell({ type: "branch.extended", entries: [fact.cost("c1", "observer", 0.6)] });
   const moment = { state: s.engine.state, snapshot: s.engine.snapshot, at: 0 };
   expect(explainLane("observer", moment)).toMatch(
-    /^observer is overBudget since #2: .*; over budget: \$0\.6000 of this session's \$0\.5000; it goes on when budget\.sessionUsd is raised/,
+    /^observer is over budget since #2: .*; over budget: \$0\.6000 of this session's \$0\.5000; it goes on when budget\.sessionUsd is raised/,
   );
 });

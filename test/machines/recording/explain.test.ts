@@ -103,7 +103,7 @@ describe("explaining any lane", () => {
     expect(explain(s, "compaction")).toMatch(/; a compaction is in progress, and its end moves the lane$/);
     s.settle();
     expect(explain(s, "compaction")).toMatch(
-      /^compaction is backingOff .*; proactive work is off \(passive: true\)$/,
+      /^compaction is backing off .*; proactive work is off \(passive: true\)$/,
     );
     expect(s.say(1).snapshot.states.compaction).toBe("passive");
   });
@@ -168,7 +168,7 @@ describe("explaining the observer", () => {
     s.say(1000);
     s.say(10);
     expect(explain(s, "observer")).toBe(
-      "observer is due since #3: 1,260 of 1,000 tokens; waiting for the next turn_end or agent_start",
+      "observer is due since #3: 1,260 of 1,000 tokens; waiting for the agent's next turn to end, or its next prompt",
     );
   });
 
@@ -196,10 +196,10 @@ describe("explaining the observer", () => {
     s.turn(1200);
     s.finish("failed");
     expect(explain(s, "observer")).toMatch(
-      /1 failure \(other\); it tries again at the first turn_end or agent_start after 30 s$/,
+      /1 failure \(other\); it tries again 30 s from now, when a turn ends or a prompt comes$/,
     );
     expect(explain(s, "observer", 31_000)).toMatch(
-      /the delay is over, waiting for the next turn_end or agent_start$/,
+      /the delay is over, waiting for the agent's next turn to end, or its next prompt$/,
     );
   });
 
@@ -211,7 +211,7 @@ describe("explaining the observer", () => {
     s.turn();
     s.finish("failed");
     expect(explain(s, "observer")).toMatch(
-      /; 2 failures in a row \(other\); it tries again at the first turn_end or agent_start after 60 s$/,
+      /; 2 failures in a row \(other\); it tries again 60 s from now, when a turn ends or a prompt comes$/,
     );
     expect(explain(s, "observer", 60_000)).toMatch(/the delay is over/);
   });
@@ -244,7 +244,7 @@ describe("explaining the observer", () => {
     s.wait(-3_600_000);
     s.say(1);
     expect(explain(s, "observer")).toMatch(
-      /; the delay is over, waiting for the next turn_end or agent_start$/,
+      /; the delay is over, waiting for the agent's next turn to end, or its next prompt$/,
     );
     expect(s.turn().snapshot.states.observer).toBe("running");
   });
@@ -290,7 +290,9 @@ describe("explaining reflect/drop", () => {
     s.turn(1500);
     s.finish("recorded");
     s.say(500);
-    expect(explain(s, "reflectDrop")).toMatch(/; waiting for the next turn_end or agent_start$/);
+    expect(explain(s, "reflectDrop")).toMatch(
+      /; waiting for the agent's next turn to end, or its next prompt$/,
+    );
   });
 
   it("backingOff: which of its workers failed, and why", () => {
@@ -310,7 +312,7 @@ describe("explaining reflect/drop", () => {
     s.finish("recorded");
     s.say(1100);
     expect(explain(s, "reflectDrop")).toBe(
-      "reflect/drop is due since #6: 2,100 of 2,000 tokens; held back because observer is due, waiting for the next turn_end",
+      "reflect/drop is due since #6: 2,100 of 2,000 tokens; held back because observer is due, waiting for the next turn to end",
     );
     s.turn();
     expect(explain(s, "reflectDrop")).toMatch(
@@ -318,7 +320,7 @@ describe("explaining reflect/drop", () => {
     );
     s.finish("empty");
     expect(explain(s, "reflectDrop")).toMatch(
-      /^reflect\/drop is running.reflecting since #8: .*the dropper follows$/,
+      /^reflect\/drop is reflecting since #8: .*the dropper follows$/,
     );
   });
 });
@@ -344,17 +346,19 @@ describe("explaining compaction", () => {
     s.compact("e2");
     s.say(4000);
     expect(explain(s, "compaction")).toMatch(
-      /^compaction is coolingDown .*kept 1,000 tokens; nothing to fold yet, so .* Pi's own limit$/,
+      /^compaction is cooling down .*kept 1,000 tokens; nothing to fold yet, so .* Pi's own limit$/,
     );
     s.tell({ type: "branch.extended", entries: [...MEMORY] });
-    expect(explain(s, "compaction")).toMatch(/^compaction is due .*; waiting for agent_settled/);
+    expect(explain(s, "compaction")).toMatch(/^compaction is due .*; waiting until the agent is at rest/);
   });
 
   it("due, then requested, then lost", () => {
     const s = remembering(quiet);
     s.tell({ type: "agent.started" });
     s.turn(5100);
-    expect(explain(s, "compaction")).toMatch(/; waiting for agent_settled, so that it interrupts nobody$/);
+    expect(explain(s, "compaction")).toMatch(
+      /; waiting until the agent is at rest, so that it interrupts nobody$/,
+    );
     s.settle();
     expect(explain(s, "compaction")).toMatch(/Pi was asked to compact \(compaction-1\) and has not begun/);
     s.settle();
@@ -375,7 +379,7 @@ describe("explaining compaction", () => {
     const s = remembering({ ...settings, reflectAfterTokens: 1e6, compactionGapMaxTokens: 100 });
     s.tell({ type: "agent.started" });
     s.turn(5100);
-    expect(explain(s, "compaction")).toMatch(/5,100 unobserved tokens, waiting for agent_settled$/);
+    expect(explain(s, "compaction")).toMatch(/5,100 unobserved tokens, waiting until the agent is at rest$/);
   });
 
   it("compacting: that its end is waited for", () => {
@@ -407,7 +411,7 @@ describe("explaining compaction", () => {
     s.say(5000);
     s.tell({ type: "compaction.failed", failure: { kind: "refused", message: "" } });
     expect(explain(s, "compaction")).toMatch(
-      /^compaction is backingOff .*; 1 failure; 1 more token makes it due$/,
+      /^compaction is backing off .*; 1 failure; 1 more token makes it due$/,
     );
   });
 

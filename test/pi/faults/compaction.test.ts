@@ -35,7 +35,7 @@ describe("a retained tail above compactAfterTokens", { timeout: 60_000 }, () => 
         await host.pi.prompt(`What is in bay ${bay}?`);
         await lanesAtRest(host.pi);
         expect(await compactions(host)).toHaveLength(1);
-        expect(await laneState(host, "compaction")).toBe("coolingDown");
+        expect(await laneState(host, "compaction")).toBe("cooling down");
       }
       await host.pi.prompt("What is in bay 24?");
       await lanesAtRest(host.pi);
@@ -92,7 +92,7 @@ describe("compactions that do not happen", { timeout: 60_000 }, () => {
       await host.pi.prompt(`What is in bay ${bay}?`);
       await lanesAtRest(host.pi);
     }
-    await laneStands(host, "compaction", "backingOff");
+    await laneStands(host, "compaction", "backing off");
     expect(attempts()).toBe(1);
     expect(warnings(host)).toHaveLength(1);
     expect(warnings(host)[0]).toMatch(/^Memory: compaction did not happen \(.*Nothing to compact.*\)/);
@@ -119,7 +119,7 @@ describe("compactions that do not happen", { timeout: 60_000 }, () => {
     await host.pi.prompt("And in bay 10?");
     await waitFor(async () => (await compactions(host)).length === 1, "the compaction");
     await lanesAtRest(host.pi);
-    expect(await laneState(host, "compaction")).toMatch(/coolingDown|idle/);
+    expect(await laneState(host, "compaction")).toMatch(/cooling down|idle/);
     expectNoErrors(host);
   });
 });
@@ -145,7 +145,7 @@ describe("a compaction cancelled by another extension", { timeout: 60_000 }, () 
       await host.pi.prompt(`What is in bay ${bay}?`);
       await lanesAtRest(host.pi);
     }
-    await laneStands(host, "compaction", "backingOff");
+    await laneStands(host, "compaction", "backing off");
     const tried = cancelled();
     expect(tried).toBe(1);
     await host.pi.command("/test:reload");
@@ -160,13 +160,13 @@ describe("a compaction cancelled by another extension", { timeout: 60_000 }, () 
     await host.pi.prompt("What is in bay 5?");
     await lanesAtRest(host.pi);
     expect(await compactions(host)).toHaveLength(1);
-    expect(await laneState(host, "compaction")).not.toBe("backingOff");
+    expect(await laneState(host, "compaction")).not.toBe("backing off");
     for (const bay of [6, 7]) await host.pi.prompt(`What is in bay ${bay}?`);
     await host.pi.compact();
     await lanesAtRest(host.pi);
     const last = (await compactions(host)).at(-1);
     expect(last?.details).toMatchObject({ type: FOLDED });
-    expect(await laneState(host, "compaction")).toBe("coolingDown");
+    expect(await laneState(host, "compaction")).toBe("cooling down");
   });
 });
 
@@ -194,7 +194,7 @@ describe("a compaction in the middle of things", { timeout: 60_000 }, () => {
         host.pi.events.some(({ type, reason }) => type === "compaction_start" && reason !== "manual"),
       ).toBe(true);
       expect(host.model.by("agent").length).toBeGreaterThan(TOOL_TURNS);
-      expect(await laneState(host, "compaction")).toBe("coolingDown");
+      expect(await laneState(host, "compaction")).toBe("cooling down");
       expect(warnings(host)).toEqual([]);
       expectNoErrors(host);
     });

@@ -41,7 +41,7 @@ describe.sequential("a worker that finds nothing is asked once for each further 
     const asked = () => model.by("observer").length;
     await turns(3 * TURNS_PER_THRESHOLD);
     expect(asked()).toBe(3);
-    expect(await laneState(host, "observer")).toBe("coolingDown");
+    expect(await laneState(host, "observer")).toBe("cooling down");
     for (let reload = 0; reload < 3; reload++) await pi.command("/test:reload");
     await turns(TURNS_PER_THRESHOLD - 1);
     expect(asked()).toBe(3);

@@ -34,7 +34,7 @@ describe.concurrent("a model that fails with", { timeout: 90_000 }, () => {
       async (host) => {
         const { pi, model } = host;
         await pi.prompt("What is in bay 1?");
-        await laneStands(host, "observer", "backingOff");
+        await laneStands(host, "observer", "backing off");
         const failedAt = performance.now();
         model.use({ observer: defaultObserver });
         for (let bay = 2; model.by("observer").length === 1; bay++) {
@@ -57,7 +57,7 @@ describe.concurrent("a model that fails with", { timeout: 90_000 }, () => {
         const { pi, model } = host;
         for (const bay of [1, 2, 3]) await pi.prompt(`What is in bay ${bay}?`);
         await waitFor(() => model.by("observer").length > 0, "the observer to start");
-        await laneStands(host, "observer", "backingOff");
+        await laneStands(host, "observer", "backing off");
         expect(model.by("observer")).toHaveLength(requests);
 
         expect(warnings(host)).toHaveLength(1);
@@ -70,7 +70,7 @@ describe.concurrent("a model that fails with", { timeout: 90_000 }, () => {
 
         // Within its delay the lane asks no more, whatever goes on.
         await pi.prompt("And in bay 4?");
-        await laneStands(host, "observer", "backingOff");
+        await laneStands(host, "observer", "backing off");
         expect(model.by("observer")).toHaveLength(requests);
         expect(await observations(host)).toEqual([]);
 

@@ -114,7 +114,7 @@ describe("a request that never answers", { timeout: 30_000 }, () => {
     await turn();
     await waitFor(() => asked() === 1, "the request");
     const startedAt = performance.now();
-    await laneStands(host, "observer", "backingOff");
+    await laneStands(host, "observer", "backing off");
     expect(performance.now() - startedAt).toBeLessThan(DEADLINE_MS + 2000);
     await waitFor(() => host.model.by("observer").at(-1)?.aborted === true, "the request to be let go");
     expect(warnings(host).slice(warned)).toEqual([
@@ -136,7 +136,7 @@ describe("what a model sends", { timeout: 30_000 }, () => {
     const reply = recordingAlways({ model: "", messages: [] });
     host.model.use({ observer: () => ({ kind: "cutOff", ...reply }) });
     await turn();
-    await laneStands(host, "observer", "backingOff");
+    await laneStands(host, "observer", "backing off");
     expect(await observations(host)).toEqual(before);
     expect(await status(host)).toMatch(/observer failed at .*cut off.*\(cut-off\)/);
     host.model.use({ observer: defaultObserver });
@@ -200,7 +200,7 @@ describe("what a model sends", { timeout: 30_000 }, () => {
       observer: (request) => (freshToolResults(request).length > 0 ? { text: "Done." } : nonsense),
     });
     await turn();
-    await laneStands(host, "observer", "backingOff");
+    await laneStands(host, "observer", "backing off");
     expect(await status(host)).toMatch(/observer failed at .*refused.*\(bad-response\)/);
     host.model.use({ observer: defaultObserver });
     await runNow(host, "observer");

@@ -81,7 +81,7 @@ describe("the workers' model", { timeout: 60_000 }, () => {
     await restartWith("second", "second-model");
     await host.pi.command("/test:provider off second");
     for (const bay of [4, 5, 6]) await host.pi.prompt(`What is in bay ${bay}?`);
-    await laneStands(host, "observer", "backingOff");
+    await laneStands(host, "observer", "backing off");
     expect(warnings(host)).toEqual([
       expect.stringContaining("the model second/second-model of the settings is not known to Pi"),
     ]);
@@ -98,7 +98,7 @@ describe("the workers' model", { timeout: 60_000 }, () => {
     await restartWith("locked", "locked-model");
     const before = host.model.by("observer").length;
     for (const bay of [8, 9, 10]) await host.pi.prompt(`What is in bay ${bay}?`);
-    await laneStands(host, "observer", "backingOff");
+    await laneStands(host, "observer", "backing off");
     expect(host.model.by("observer")).toHaveLength(before);
     expect(warnings(host)).toHaveLength(1);
     expect(await status(host)).toMatch(/observer failed at .*\(auth\)/);
@@ -130,7 +130,7 @@ describe("the workers' model", { timeout: 60_000 }, () => {
         () => pi.uiRequests.some(({ message }) => message?.includes("(no-model): the session has no model")),
         "the words for it",
       );
-      expect((await pi.command("/om:status")).join("\n")).toMatch(/observer +backingOff/);
+      expect((await pi.command("/om:status")).join("\n")).toMatch(/observer +backing off/);
       expect(pi.events.filter(({ type }) => type === "extension_error")).toEqual([]);
     } finally {
       await pi.stop();

@@ -29,7 +29,7 @@ export async function laneState(
   host: PiHost,
   lane: "observer" | "reflect/drop" | "compaction",
 ): Promise<string> {
-  return new RegExp(`^ +${lane} +(\\S+)`, "m").exec(await status(host))?.[1] ?? "";
+  return new RegExp(`^ +${lane} +(.+?) \\(`, "m").exec(await status(host))?.[1] ?? "";
 }
 
 /** Waits until a lane stands like this. */

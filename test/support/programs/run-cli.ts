@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { join, resolve } from "node:path";
+import { wrapped } from "../../../src/host/cli/io.ts";
 import { main } from "../../../src/host/cli/main.ts";
 
 export const ROOT = resolve(import.meta.dirname, "../../..");
@@ -12,13 +13,16 @@ export interface Result {
   code: number | null;
 }
 
-/** The command in this process. */
-export async function run(args: readonly string[]): Promise<Result> {
+/** The command in this process, in a terminal of so many columns; without, as in a pipe. */
+export async function run(args: readonly string[], columns?: number): Promise<Result> {
   let out = "";
   let err = "";
   const code = await main(args, {
     line: (text) => {
       out += `${text}\n`;
+    },
+    prose: (text, indent) => {
+      for (const line of wrapped(text, columns, indent)) out += `${line}\n`;
     },
     json: (value) => {
       out += `${JSON.stringify(value)}\n`;
@@ -31,7 +35,7 @@ export async function run(args: readonly string[]): Promise<Result> {
     },
     progress: () => {},
     paint: (_style, text) => text,
-    columns: undefined,
+    columns,
   });
   return { out, err, code };
 }

@@ -31,6 +31,7 @@ export default async function runTask({ verb, file, options }: BatchTask): Promi
 function quietIo(values: unknown[]): Io {
   return {
     line: () => {},
+    prose: () => {},
     json(value) {
       values.push(value);
       if (values.length > MOST_VALUES) values.shift();

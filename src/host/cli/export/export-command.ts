@@ -8,7 +8,7 @@ import { asksForBatch, splitOptions, withBatchOptions } from "../batch/batch-opt
 import type { BatchOptions } from "../batch/batch-record.ts";
 import { EXIT, type Io, UsageError } from "../io.ts";
 import { writeNewFile } from "../new-file.ts";
-import { SESSION_ARGUMENT, SESSION_LEAF_OPTION } from "../options.ts";
+import { examples, SESSION_ARGUMENT, SESSION_LEAF_OPTION } from "../options.ts";
 import { loadBranch } from "../replay/replay-source.ts";
 import { exportedMemory } from "./exported-memory.ts";
 import { memoryDocument } from "./memory-document.ts";
@@ -37,6 +37,13 @@ export function exportCommand(io: Io, exit: (code: number) => void): Command {
       "into this file, which must not be there yet (default: standard output); of many, into this folder",
     )
     .option("--json", "one JSON object instead")
+    .addHelpText(
+      "after",
+      examples(
+        ["export -o memory.md", "the latest session's memory as a document"],
+        ["export 4f2a9c --sources", "with what each line rests on"],
+      ),
+    )
     .action(async (args: string[], options: ExportOptions & BatchOptions) =>
       exit(await exportAll(io, args, options)),
     );

@@ -9,7 +9,7 @@ import { batchFiles, isBatch } from "../batch/batch-files.ts";
 import { asksForBatch, splitOptions, withBatchOptions } from "../batch/batch-options.ts";
 import type { BatchOptions, BatchRecord } from "../batch/batch-record.ts";
 import { EXIT, type Io, UsageError } from "../io.ts";
-import { FILE_ARGUMENT, LEAF_OPTION, SET_OPTION, setWords } from "../options.ts";
+import { examples, FILE_ARGUMENT, LEAF_OPTION, SET_OPTION, setWords } from "../options.ts";
 import {
   isVerified,
   lanesAfter,
@@ -53,6 +53,15 @@ export function replayCommand(io: Io, exit: (code: number) => void): Command {
     .option("--verify", "compare with what was recorded; exit code 1 at the first difference")
     .option(...SET_OPTION)
     .option("--json", "NDJSON, as docs/replay.md describes it")
+    .addHelpText(
+      "after",
+      examples(
+        ["replay", "the latest session of this folder"],
+        ["replay 4f2a9c --explain 40", "why each lane is where it is after event 40 of the session 4f2a9c…"],
+        ["replay --set observeAfterTokens=5000", "what another threshold would have done"],
+        ["replay recording.ndjson --verify", "whether a recording still decides as it was recorded"],
+      ),
+    )
     .action(async (files: string[], options: ReplayOptions & BatchOptions) =>
       exit(await replay(io, files, options)),
     );
@@ -127,7 +136,7 @@ async function show(
   const lanes = lane ? [lane] : LANES;
   const table = createStepTable(io, lanes);
   let shown = 0;
-  if (!json) for (const line of introduction(source, set)) io.line(line);
+  if (!json) for (const line of introduction(source, set)) io.prose(line);
   const report = await runReplay(source, io, {
     patch: set,
     onStep(step) {
@@ -140,7 +149,7 @@ async function show(
     },
   });
   if (json) put(io, summaryLine(report, shown));
-  else for (const line of ["", ...table.legend(), ...summaryText(report, shown)]) io.line(line);
+  else for (const line of ["", ...table.legend(), ...summaryText(report, shown)]) io.prose(line);
   complainOfLines(io, source.file, report.reading);
   return EXIT.ok;
 }
@@ -159,7 +168,7 @@ async function verify(io: Io, source: ReplaySource, { json }: ReplayOptions): Pr
   if (json) {
     if (verification.difference) put(io, { type: "difference", ...verification.difference });
     put(io, summaryLine(report, 0, verification));
-  } else for (const line of verdictText(io, verification)) io.line(line);
+  } else for (const line of verdictText(io, verification)) io.prose(line, 12);
   return isVerified(verification) ? EXIT.ok : EXIT.difference;
 }
 
@@ -200,8 +209,8 @@ async function explain(
     });
     return EXIT.ok;
   }
-  io.line(io.paint("dim", `#${eventLine(number, event)}`));
-  for (const one of lanes) io.line(explainLane(one, moment));
+  io.prose(io.paint("dim", `#${eventLine(number, event)}`), 2);
+  for (const one of lanes) io.prose(explainLane(one, moment), 2);
   return EXIT.ok;
 }
 

@@ -11,13 +11,15 @@ import {
   countOf,
   dateOf,
   dollars,
+  EVENT_LABELS,
   grouped,
   LANE_LABELS,
   listed,
+  stateLabel,
   stateWords,
   timeOfDay,
 } from "../../../reducers/words.ts";
-import { decisionWords, eventWords } from "../../inspector/history/event-words.ts";
+import { eventWords, plainDecision } from "../../inspector/history/event-words.ts";
 import type { Io } from "../io.ts";
 import { isVerified } from "./replay-json.ts";
 import type { RunReport, Tally } from "./replay-run.ts";
@@ -28,9 +30,12 @@ const EVENT_WIDTH = 48;
 const NARROWEST_EVENT = 24;
 const GAP = "  ";
 /** The longest state with a clock of five digits against its threshold */
-const LANE_WIDTHS: Readonly<Record<LaneName, number>> = { observer: 26, reflectDrop: 33, compaction: 26 };
+const LANE_WIDTHS: Readonly<Record<LaneName, number>> = { observer: 27, reflectDrop: 27, compaction: 27 };
 /** What the short way of writing numbers saves of it */
 const SAVED = 2;
+/** Where lanes stand below their event: the narrowest terminal that holds three of them has 80 columns. */
+const FOLDED_INDENT = 6;
+const FOLDED_LANE = 24;
 
 /** Prints steps as the rows of a table, with the day above them whenever it changes. */
 export interface StepTable {
@@ -41,19 +46,14 @@ export interface StepTable {
 
 export function createStepTable(io: Io, lanes: readonly LaneName[]): StepTable {
   const columns = io.columns ?? Number.POSITIVE_INFINITY;
-  const fullWidth = lanes.reduce(
-    (sum, lane) => sum + GAP.length + LANE_WIDTHS[lane],
-    NUMBER_WIDTH + TIME_WIDTH + EVENT_WIDTH + 2 * GAP.length,
-  );
-  const isShort = columns < fullWidth;
-  const laneWidth = (lane: LaneName) => LANE_WIDTHS[lane] - (isShort ? SAVED : 0);
-  const missing = isShort ? fullWidth - SAVED * lanes.length - columns : 0;
-  const eventWidth = Math.max(NARROWEST_EVENT, EVENT_WIDTH - Math.max(0, missing));
+  const { isShort, isFolded, eventWidth, laneWidth } = layoutOf(columns, lanes);
   const number = isShort ? compact : grouped;
-  const row = (nth: string, time: string, words: string, cells: readonly string[]) =>
-    [nth.padStart(NUMBER_WIDTH), time.padEnd(TIME_WIDTH), words.padEnd(eventWidth), ...cells]
-      .join(GAP)
-      .trimEnd();
+  const row = (nth: string, time: string, words: string, cells: readonly string[]) => {
+    const event = [nth.padStart(NUMBER_WIDTH), time.padEnd(TIME_WIDTH), words.padEnd(eventWidth)];
+    if (!isFolded) return [[...event, ...cells].join(GAP).trimEnd()];
+    const below = `${" ".repeat(FOLDED_INDENT)}${cells.join(" ")}`.trimEnd();
+    return [event.join(GAP).trimEnd(), ...(cells.length > 0 ? [below] : [])];
+  };
   const meanings = new Map<string, string>();
   let day = "";
 
@@ -69,21 +69,25 @@ export function createStepTable(io: Io, lanes: readonly LaneName[]): StepTable {
     const itsDay = dateOf(at);
     if (day === "") {
       const titles = lanes.map((lane) => ` ${LANE_LABELS[lane]}`.padEnd(laneWidth(lane)));
-      io.line(io.paint("underline", row("#", "time", "event", titles)));
+      for (const line of row("#", "time", "event", titles)) io.line(io.paint("underline", line));
     }
-    if (itsDay !== day) io.line(io.paint("dim", row("", itsDay, "", [])));
+    if (itsDay !== day) io.line(io.paint("dim", row("", itsDay, "", [])[0] ?? ""));
     day = itsDay;
     const inputs = laneInputs(state, states, at);
     const cells = lanes.map((lane) => {
       const { clock, threshold } = inputs[lane];
       const moved = transitions.some((transition) => transition.lane === lane);
-      const text = `${moved ? ">" : " "}${states[lane]} ${number(clock)}/${number(threshold)}`;
-      if (/[A-Z]/.test(states[lane])) meanings.set(stateWords(lane, states[lane]), states[lane]);
+      const name = stateLabel(states[lane]);
+      const text = `${moved ? ">" : " "}${name} ${number(clock)}/${number(threshold).replace(/\.0k$/, "k")}`;
+      if (/[A-Z]/.test(states[lane])) meanings.set(stateWords(lane, states[lane]), name);
       const padded = text.padEnd(laneWidth(lane));
       return moved ? io.paint(["bold", colourOf(states[lane])], padded) : padded;
     });
-    const words = clipped(`${modelled ? "~" : ""}${event.type} ${eventWords(event)}`.trim(), eventWidth);
-    io.line(row(grouped(nth), timeOfDay(at), words, cells));
+    const words = clipped(
+      `${modelled ? "~" : ""}${EVENT_LABELS[event.type]} ${eventWords(event)}`.trim(),
+      eventWidth,
+    );
+    for (const line of row(grouped(nth), timeOfDay(at), words, cells)) io.line(line);
   }
 
   return {
@@ -92,6 +96,22 @@ export function createStepTable(io: Io, lanes: readonly LaneName[]): StepTable {
       const all = [...meanings].map(([words, state]) => `${state}: ${words}`);
       return all.length === 0 ? [] : [`${all.join("; ")}.`];
     },
+  };
+}
+
+/** How the table uses so many columns: at first numbers are short, then events, and then lanes stand below their event. */
+function layoutOf(columns: number, lanes: readonly LaneName[]) {
+  const before = NUMBER_WIDTH + TIME_WIDTH + 2 * GAP.length;
+  const widthOf = (event: number, saved: number) =>
+    lanes.reduce((sum, lane) => sum + GAP.length + LANE_WIDTHS[lane] - saved, before + event);
+  const isShort = columns < widthOf(EVENT_WIDTH, 0);
+  const isFolded = columns < widthOf(NARROWEST_EVENT, SAVED);
+  const missing = isShort ? Math.max(0, widthOf(EVENT_WIDTH, SAVED) - columns) : 0;
+  return {
+    isShort,
+    isFolded,
+    eventWidth: isFolded ? Math.max(NARROWEST_EVENT, columns - before) : EVENT_WIDTH - missing,
+    laneWidth: (lane: LaneName) => (isFolded ? FOLDED_LANE : LANE_WIDTHS[lane] - (isShort ? SAVED : 0)),
   };
 }
 
@@ -114,7 +134,7 @@ function colourOf(state: string) {
 
 /** An event on a line of its own. */
 export function eventLine(number: number, event: EngineEvent): string {
-  return `${number}  ${event.at}  ${event.type} ${eventWords(event)}`.trimEnd();
+  return `${number}  ${event.at}  ${EVENT_LABELS[event.type]} ${eventWords(event)}`.trimEnd();
 }
 
 /** The lines under a replay's table. */
@@ -204,10 +224,10 @@ export function verdictText(io: Io, verification: Verification): string[] {
 }
 
 function differenceText(io: Io, { number, event, expected, actual, lastEvents }: Difference): string[] {
-  const wordsOf = (decided: Decided) => decisionWords(decided) || "nothing";
+  const wordsOf = (decided: Decided) => plainDecision(decided) || "nothing";
   const shown = wordsOf(expected) === wordsOf(actual) ? JSON.stringify : wordsOf;
   return [
-    `${io.paint("red", "Difference")} at event ${number}, ${event.type}:`,
+    `${io.paint("red", "Difference")} at event ${number}, ${EVENT_LABELS[event.type]}:`,
     `  expected  ${shown(expected)}`,
     `  actual    ${shown(actual)}`,
     "  last events",

@@ -10,7 +10,7 @@ import { DEFAULT_SETTINGS, type Settings } from "../../../reducers/settings.ts";
 import { NAMESPACE } from "../../settings/settings.ts";
 import { ownSettings, surroundings } from "../input/surroundings.ts";
 import { EXIT, type Io, UsageError } from "../io.ts";
-import { ordinalOf, withSetting } from "../options.ts";
+import { examples, ordinalOf, withSetting } from "../options.ts";
 import { runReplay } from "../replay/replay-run.ts";
 import { complainOfLines, openSource, type ReplaySource, readRecording } from "../replay/replay-source.ts";
 import { adviceText, adviceWords, type Comparison, changedSettings, notes, tableOf } from "./tune-text.ts";
@@ -107,6 +107,14 @@ export function tuneCommand(io: Io, exit: (code: number) => void): Command {
     .option("--set <key=value>", "another setting that holds for all rows (repeatable)", withSetting)
     .option("--settings <row>", "print the settings of this row, for Pi's settings.json", ordinalOf)
     .option("--json", "NDJSON, a row a line, as docs/replay.md describes it")
+    .addHelpText(
+      "after",
+      examples(
+        ["tune", "the latest session of this folder"],
+        ["tune ~/.pi/agent/sessions/*/*.jsonl --price 1,5", "all sessions, at $1 and $5 per million tokens"],
+        ["tune --observe 5000,10000 --settings 2", "the settings of row 2, to paste"],
+      ),
+    )
     .action(async (files: string[], options: TuneOptions) => exit(await tune(io, files, options)));
 }
 

@@ -7,7 +7,7 @@ import { WORKERS } from "../../../reducers/engine/lane-names.ts";
 import type { Settings } from "../../../reducers/settings.ts";
 import { compact, countOf, dollars, grouped, listed } from "../../../reducers/words.ts";
 import { NAMESPACE } from "../../settings/settings.ts";
-import type { Io } from "../io.ts";
+import { type Io, wrapped } from "../io.ts";
 import { plainTable } from "../plain-table.ts";
 
 /** What `memory-lanes tune` found, for those who read it. */
@@ -101,8 +101,8 @@ export function changedSettings({ thresholds }: TuneRow, yours: Settings): Parti
 /** The advice, and the settings to paste. */
 export function adviceText(io: Io, comparison: Comparison): string[] {
   const { advised } = comparison.advice;
-  const words = wrapped(adviceWords(comparison)).map((line) => io.paint("bold", line));
-  words.push("", ...wrapped(coldStartWords(comparison)));
+  const words = wrapped(adviceWords(comparison), WIDTH).map((line) => io.paint("bold", line));
+  words.push("", ...wrapped(coldStartWords(comparison), WIDTH));
   if (!advised) return words;
   const paste = JSON.stringify({ [NAMESPACE]: changedSettings(advised, comparison.yours) }, null, 2);
   return [...words, "", "To change to it, in Pi's settings.json:", "", ...paste.split("\n")];
@@ -152,22 +152,10 @@ export function notes({ files, rows, advice, model, price, yours }: Comparison, 
     ...(yours.passive ? ["Memory is passive in your settings: this is as if it were not."] : []),
     "--settings ROW prints a row as settings.",
   ];
-  return paragraphs.flatMap(wrapped);
+  return paragraphs.flatMap((text) => wrapped(text, WIDTH));
 }
 
 const WIDTH = 80;
-
-/** Text in lines of at most 80 characters, broken between words. */
-function wrapped(text: string): string[] {
-  const lines: string[] = [];
-  for (const word of text.split(" ")) {
-    const line = lines.at(-1);
-    if (line !== undefined && line.length + 1 + word.length <= WIDTH)
-      lines[lines.length - 1] = `${line} ${word}`;
-    else lines.push(word);
-  }
-  return lines;
-}
 
 /** `10k`, `16.9k` */
 function tokens(count: number): string {

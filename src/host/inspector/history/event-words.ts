@@ -30,7 +30,8 @@ export function eventWords(event: EngineEvent): string {
     case "run.finished":
       return `${event.worker} ${resultWords(event)}`;
     case "compaction.started":
-      return event.reason;
+      // That it is modelled is said beside it already.
+      return event.reason === "modelled" ? "" : event.reason;
     case "compaction.finished":
       if (event.folded) return "folded from the ledger";
       if (!event.offered) return "not ours";

@@ -15,10 +15,10 @@ import { type Effect, quietly } from "../../../effects/effect.ts";
 import { clocksByLane } from "../../../machines/lanes/inputs.ts";
 import { isUnderWay, type LanesSnapshot } from "../../../machines/lanes/lanes.ts";
 import type { EngineState } from "../../../reducers/engine/engine-state.ts";
-import { LANES } from "../../../reducers/engine/lane-names.ts";
+import { LANES, type LaneName } from "../../../reducers/engine/lane-names.ts";
 import { whyPassive } from "../../../reducers/engine/session-host.ts";
 import { harmlessText } from "../../../reducers/harmless-text.ts";
-import { CLOCK_LABELS, LANE_LABELS, stateWords } from "../../../reducers/words.ts";
+import { CLOCK_LABELS, stateWords } from "../../../reducers/words.ts";
 
 /** The key of our text in Pi's footer. */
 const FOOTER_KEY = "om";
@@ -42,32 +42,30 @@ export function gauge(clock: number, threshold: number, cells = CELLS): string {
   return bar.padEnd(cells, "·");
 }
 
-/** The footer's one line: each clock as a gauge, and what is going on. */
+/**
+ * The footer's one line: each clock as a gauge. What goes on stands where it cannot be cut off in a terminal of 50 columns:
+ * in the place of the clock's name for one lane, before all of them for memory as a whole.
+ */
 function footerText(state: EngineState, states: LanesSnapshot["states"], paint: Paint): string {
   const clocks = clocksByLane(state);
   // Names first and single spaces: Pi makes one space of several, so that nothing else tells whose bar it is.
   const gauges = LANES.map((lane) => {
     const { clock, threshold } = clocks[lane];
     const bar = paint(clock >= threshold ? "warning" : "muted", gauge(clock, threshold));
-    return `${paint("dim", CLOCK_LABELS[lane])} ${bar}`;
+    return `${laneText(lane, states[lane], paint)} ${bar}`;
   });
-  const doing = activityOf(states, whyPassive(state, "observer") !== undefined, paint);
-  return [paint("dim", "om"), ...gauges, ...(doing === "" ? [] : [`${paint("dim", "▸")} ${doing}`])].join(
-    " ",
-  );
+  return [paint("dim", "om"), ...wholeWords(state, states, paint), ...gauges].join(" ");
 }
 
-function activityOf(states: LanesSnapshot["states"], passive: boolean, paint: Paint): string {
-  const busy = LANES.filter((lane) => isUnderWay(states[lane]) && states[lane] !== "requested");
-  if (busy.length > 0) {
-    return paint("accent", busy.map((lane) => `${stateWords(lane, states[lane])}…`).join(" "));
-  }
-  const held = LANES.filter((lane) => states[lane] === "backingOff");
-  if (held.length > 0) {
-    return paint("warning", `${held.map((lane) => LANE_LABELS[lane]).join(", ")} failed, backing off`);
-  }
-  if (LANES.some((lane) => states[lane] === "overBudget")) return paint("warning", "over budget");
-  return passive ? paint("dim", "passive") : "";
+function laneText(lane: LaneName, state: string, paint: Paint): string {
+  if (isUnderWay(state) && state !== "requested") return paint("accent", `${stateWords(lane, state)}…`);
+  if (state === "backingOff") return paint("warning", `${CLOCK_LABELS[lane]} failed`);
+  return paint("dim", CLOCK_LABELS[lane]);
+}
+
+function wholeWords(state: EngineState, states: LanesSnapshot["states"], paint: Paint): string[] {
+  if (LANES.some((lane) => states[lane] === "overBudget")) return [paint("warning", "over budget")];
+  return whyPassive(state, "observer") === undefined ? [] : [paint("dim", "passive")];
 }
 
 /** Clocks are painted this often at most, in milliseconds. */

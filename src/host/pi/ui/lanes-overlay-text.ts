@@ -13,6 +13,7 @@ import {
   LANE_LABELS,
   resultWords,
   spendWords,
+  stateLabel,
   timeOfDay,
 } from "../../../reducers/words.ts";
 import { gauge, type Paint, PLAIN, type Tone } from "./footer.ts";
@@ -26,23 +27,50 @@ interface LanesInput {
   now: number;
 }
 
-const INDENT = 15;
+/** A paragraph of the overlay: its label stands at the left, its text wraps from `indent` on. */
+export interface LanesRow {
+  indent: number;
+  label: string;
+  text: string;
+}
 
-/** How the lanes stand, line by line: state, clock, reason, last result and spend of each, then memory as a whole. */
-export function lanesLines({ state, snapshot, models, now }: LanesInput, paint: Paint = PLAIN): string[] {
+const INDENT = 15;
+const DETAIL = 6;
+const STATE_WIDTH = 20;
+
+/** What a row of label, state, bar and clock takes on one line */
+const WIDE = 66;
+
+/**
+ * How the lanes stand, row by row: state, clock, reason, last result and spend of each, then memory as a whole. Where there
+ * are fewer than 66 columns, labels stand above their texts. An empty row has neither.
+ */
+export function lanesRows(
+  { state, snapshot, models, now }: LanesInput,
+  paint: Paint = PLAIN,
+  columns = Number.POSITIVE_INFINITY,
+): LanesRow[] {
+  const isWide = columns >= WIDE;
   const clocks = clocksByLane(state);
-  const lines: string[] = [];
+  const rows: LanesRow[] = [];
+  const start = isWide ? INDENT : 2;
   const detail = (name: string, text: string, tone: Tone = "muted") =>
-    lines.push(`${" ".repeat(INDENT)}${paint("dim", name.padEnd(6))}${paint(tone, text)}`);
+    rows.push({
+      indent: start + DETAIL,
+      label: `${" ".repeat(start)}${paint("dim", name)}`,
+      text: paint(tone, text),
+    });
 
   for (const lane of LANES) {
     const name = snapshot.states[lane];
     const { clock, threshold } = clocks[lane];
     const since = snapshot.since[lane];
     const bar = paint(clock >= threshold ? "warning" : "muted", gauge(clock, threshold, 10));
-    lines.push(
-      `${paint("text", LANE_LABELS[lane].padEnd(INDENT))}${paint(toneOf(name), name.padEnd(20))}${bar} ${paint("muted", `${grouped(clock)} of ${grouped(threshold)}`)}`,
-    );
+    const label = paint("text", LANE_LABELS[lane]);
+    const doing = (width: number) => paint(toneOf(name), stateLabel(name).padEnd(width));
+    const counts = `${bar} ${paint("muted", `${grouped(clock)} of ${grouped(threshold)}`)}`;
+    if (isWide) rows.push({ indent: INDENT, label, text: `${doing(STATE_WIDTH)}${counts}` });
+    else rows.push({ indent: INDENT, label, text: doing(0) }, { indent: start, label: "", text: counts });
     const length =
       since && name.startsWith("running")
         ? `, ${duration(Math.max(0, now - Date.parse(since.at)))} so far`
@@ -61,34 +89,59 @@ export function lanesLines({ state, snapshot, models, now }: LanesInput, paint: 
       const failure = state.compactionFailure;
       if (failure) detail("", `failed at ${timeOfDay(failure.at)}: ${failure.message}`, "error");
     }
-    lines.push("");
+    rows.push({ indent: 0, label: "", text: "" });
   }
-  return [...lines, ...memoryLines(state, models, paint)];
+  for (const [name, text] of memoryTexts(state, models)) {
+    const label = paint("text", name);
+    if (!isWide && name !== "") rows.push({ indent: 0, label: "", text: label });
+    rows.push({ indent: start, label: isWide ? label : "", text: paint("muted", text) });
+  }
+  return rows;
 }
 
-function memoryLines(state: EngineState, models: readonly string[], paint: Paint): string[] {
+/** The rows in lines, each as `wrap` breaks a text into a width; continued lines begin under their text. */
+export function linesOf(
+  rows: readonly LanesRow[],
+  columns: number,
+  { wrap, widthOf }: { wrap: (text: string, width: number) => string[]; widthOf: (text: string) => number },
+): string[] {
+  return rows.flatMap(({ indent, label, text }) => {
+    if (label === "" && text === "") return [""];
+    const head = `${label}${" ".repeat(Math.max(0, indent - widthOf(label)))}`;
+    const lines = wrap(text, Math.max(1, columns - indent));
+    return lines.map((line, at) => `${at === 0 ? head : " ".repeat(indent)}${line}`);
+  });
+}
+
+/** The same without colours, for those who have no terminal to wrap it in. */
+export function lanesText(input: LanesInput): string {
+  const asIs = { wrap: (text: string) => [text], widthOf: (text: string) => text.length };
+  return linesOf(lanesRows(input), Number.POSITIVE_INFINITY, asIs).join("\n");
+}
+
+function memoryTexts(state: EngineState, models: readonly string[]): [name: string, text: string][] {
   const { counts, activeTokens } = state.session.ledger;
   const [spent, ...parts] = spendRows(state.session.ledger.spend);
   const perWorker = WORKERS.filter((worker) => state.workers[worker].runs > 0)
     .map((worker) => `${worker} ${countOf(state.workers[worker].runs, "run")}`)
     .join(", ");
-  const row = (name: string, text: string) => `${paint("text", name.padEnd(INDENT))}${paint("muted", text)}`;
   return [
-    row(
+    [
       "memory",
       `${countOf(counts.active, "active observation")}, ${countOf(counts.reflections, "reflection")}, ${grouped(counts.dropped)} dropped; pool ${grouped(activeTokens)}, target ${grouped(poolTarget(state.settings))}`,
-    ),
-    row("spend", spent?.value ?? ""),
-    ...parts.map(({ name, value }) => row("", `${name} ${value}`)),
-    ...budgetRows(budgetUses(state)).map(({ name, value }) => row(name, value)),
-    row("runs", perWorker === "" ? "none since this session was opened" : perWorker),
-    ...models.map((model, index) => row(index === 0 ? "model" : "", model)),
+    ],
+    ["spend", spent?.value ?? ""],
+    ...parts.map(({ name, value }): [string, string] => ["", `${name} ${value}`]),
+    ...budgetRows(budgetUses(state)).map(({ name, value }): [string, string] => [name, value]),
+    ["runs", perWorker === "" ? "none since this session was opened" : perWorker],
+    ...models.map((model, index): [string, string] => [index === 0 ? "model" : "", model]),
   ];
 }
 
 function toneOf(state: string): Tone {
   if (isUnderWay(state)) return "accent";
-  if (["due", "coolingDown", "overBudget"].includes(state)) return "warning";
+  if (state === "due" || state === "overBudget") return "warning";
   if (state === "backingOff") return "error";
+  if (state === "coolingDown") return "muted";
   return state === "passive" ? "dim" : "success";
 }

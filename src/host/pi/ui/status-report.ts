@@ -1,9 +1,10 @@
-import { clocksByLane } from "../../../machines/lanes/inputs.ts";
+import { clocksByLane, type LaneStates } from "../../../machines/lanes/inputs.ts";
+import type { LanesSnapshot } from "../../../machines/lanes/lanes.ts";
 import { NOTHING_TO_FOLD } from "../../../machines/recording/explain.ts";
 import { idAt } from "../../../reducers/branch.ts";
 import { budgetUses } from "../../../reducers/engine/budget.ts";
 import type { EngineState } from "../../../reducers/engine/engine-state.ts";
-import { LANES, type LaneName, WORKERS } from "../../../reducers/engine/lane-names.ts";
+import { LANES, type LaneName, laneOf, WORKERS } from "../../../reducers/engine/lane-names.ts";
 import { backlogOf } from "../../../reducers/engine/observer-chunk.ts";
 import { whyPassive } from "../../../reducers/engine/session-host.ts";
 import { type EntryLookup, fieldsOf, textOf } from "../../../reducers/entries/entry.ts";
@@ -23,6 +24,7 @@ import {
   LANE_LABELS,
   REPLACED_ADVICE,
   replacedWords,
+  stateLabel,
   stateWords,
   timeOfDay,
 } from "../../../reducers/words.ts";
@@ -31,7 +33,7 @@ import { memoryIn } from "./memory-view.ts";
 
 interface StatusInput {
   state: EngineState;
-  lanes: Readonly<Record<LaneName, string>>;
+  snapshot: LanesSnapshot;
   lookup: EntryLookup;
   problems: readonly SettingsProblem[];
   /** Which model each worker uses and why, see `modelLines` */
@@ -39,12 +41,12 @@ interface StatusInput {
 }
 
 /** What `/om:status` says, in plain text. The clocks are the very numbers that the lanes decide by. */
-export function statusReport({ state, lanes, lookup, problems, models }: StatusInput): string {
+export function statusReport({ state, snapshot, lookup, problems, models }: StatusInput): string {
   return [
     memorySection(state, lookup),
     clockSection(state),
-    laneSection(state, lanes, models),
-    problemSection(state, problems),
+    laneSection(state, snapshot.states, models),
+    problemSection(state, snapshot, problems),
   ]
     .filter((section) => section !== "")
     .join("\n\n");
@@ -112,13 +114,14 @@ function clockSection(state: EngineState): string {
   ].join("\n");
 }
 
-function laneSection(state: EngineState, lanes: StatusInput["lanes"], models: readonly string[]): string {
+function laneSection(state: EngineState, lanes: LaneStates, models: readonly string[]): string {
   const passive = whyPassive(state, "observer");
   const runs = WORKERS.map((worker) => countOf(state.workers[worker].runs, `${worker} run`)).join(", ");
   return [
     passive ? `Lanes (${passive}; no proactive work)` : "Lanes",
     ...LANES.map(
-      (lane) => `  ${LANE_LABELS[lane].padEnd(12)}  ${lanes[lane]} (${laneWords(state, lane, lanes)})`,
+      (lane) =>
+        `  ${LANE_LABELS[lane].padEnd(12)}  ${stateLabel(lanes[lane])} (${laneWords(state, lane, lanes)})`,
     ),
     ...models.map((model, index) => `  ${(index === 0 ? "model" : "").padEnd(13)} ${model}`),
     `  so far        ${runs} since this session was opened`,
@@ -129,27 +132,32 @@ function laneSection(state: EngineState, lanes: StatusInput["lanes"], models: re
   ].join("\n");
 }
 
-function laneWords(state: EngineState, lane: LaneName, lanes: StatusInput["lanes"]): string {
+function laneWords(state: EngineState, lane: LaneName, lanes: LaneStates): string {
   const { clock, threshold } = clocksByLane(state).compaction;
   const isForWantOfMemory = lane === "compaction" && clock >= threshold && !hasMemory(state.session);
   return isForWantOfMemory ? NOTHING_TO_FOLD : stateWords(lane, lanes[lane]);
 }
 
-function problemSection(state: EngineState, problems: readonly SettingsProblem[]): string {
+/** What is wrong now. A failure is no longer once its lane has had success; folds that were not used, once one is. */
+function problemSection(
+  state: EngineState,
+  { contexts }: LanesSnapshot,
+  problems: readonly SettingsProblem[],
+): string {
   const lines: string[] = [];
   for (const worker of WORKERS) {
     const { failure } = state.workers[worker];
-    if (failure)
+    if (failure && contexts[laneOf(worker)].failures > 0)
       lines.push(`  ${worker} failed at ${timeOfDay(failure.at)}: ${failure.message} (${failure.kind})`);
   }
-  if (state.compactionFailure) {
+  if (state.compactionFailure && contexts.compaction.failures > 0) {
     lines.push(
       `  compaction failed at ${timeOfDay(state.compactionFailure.at)}: ${state.compactionFailure.message}`,
     );
   }
   const backlog = backlogOf(state);
   if (backlog > 0) lines.push(`  ${backlogWords(backlog)}`);
-  if (state.replacedFolds) {
+  if (state.replacedFolds && !state.session.ledger.latestCompaction?.folded) {
     const { count, at, by } = state.replacedFolds;
     lines.push(
       `  ${countOf(count, "fold")} not used, the last at ${timeOfDay(at)}: ${replacedWords(by)}. ${REPLACED_ADVICE}`,
