@@ -97,7 +97,6 @@ describe("memory-lanes inspect", () => {
     const session = putSession();
     for (const args of [
       [join(dir, "nowhere.ndjson")],
-      [dir],
       [session, "--set", "observeAfterTokens=soon"],
       [session, "--set", "observAfterTokens=5"],
       [session, "--set", "passive"],
@@ -108,6 +107,8 @@ describe("memory-lanes inspect", () => {
       expectRefusal(refused, /./);
       expect(refused).toEqual(await run(["replay", ...args]));
     }
+    // Replay takes a folder's files one after the other; a page shows one.
+    expectRefusal(await run(["inspect", dir]), /it is a folder; name a file in it/);
     writeFileSync(join(dir, "notes.txt"), "\nhello\n");
     expectRefusal(await run(["inspect", join(dir, "notes.txt")]), /line 2: neither a Pi session nor/);
     expectRefusal(await run(["inspect", session, "--port", "0"]), /from 1 to 65535/);

@@ -5,6 +5,7 @@ import { chartGraph, LANE_MACHINES } from "../../../scripts/chart-graph.ts";
 import { eventDetailAt } from "../../../src/host/inspector/history/event-detail.ts";
 import { nextMove } from "../../../src/host/inspector/history/event-search.ts";
 import { commandWords } from "../../../src/host/inspector/history/event-words.ts";
+import { changesAt, memoryAt } from "../../../src/host/inspector/history/memory-lines.ts";
 import { stretchTotals } from "../../../src/host/inspector/history/stretch.ts";
 import { timelineOf } from "../../../src/host/inspector/history/timeline.ts";
 import type { EventFilter } from "../../../src/host/inspector/history/viewer-data.ts";
@@ -134,6 +135,34 @@ describe("the history of a recording", () => {
       const [a, b] = [stretchTotals(history, 0, cut), stretchTotals(history, cut + 1, last)];
       for (const key of ["events", "sourceTokens", "recorded", "dropped", "compactions"] as const) {
         expect(a[key] + b[key]).toBe(whole[key]);
+      }
+    }
+    await close();
+  });
+
+  it("has the newest lines of a large memory, and says how many are older", async () => {
+    const { history, close } = await readRecording(writeLargeRecording(3000, { settings: SMALL }));
+    const last = history.steps.length - 1;
+    const all = memoryAt(history, undefined, last, "full", Number.POSITIVE_INFINITY);
+    const { counts } = history.stateAt(last).session.ledger;
+    expect(all.observations.length).toBe(counts.active);
+    expect(all.reflections.length).toBe(counts.reflections);
+    const some = memoryAt(history, undefined, last, "full", 7);
+    expect(some.observations).toEqual(all.observations.slice(-7));
+    expect(some.older.observations).toBe(counts.active - 7);
+    // What the page is told of an event's memory is what its ledger had before and after.
+    for (const index of [40, 41, 300, 1200]) {
+      const ids = (at: number) => memoryAt(history, undefined, at, "full", Number.POSITIVE_INFINITY);
+      const [before, after] = [ids(index - 1), ids(index)];
+      const isKnown = new Set(
+        [...before.observations, ...before.reflections].map(({ kind, id }) => kind + id),
+      );
+      const came = [...after.observations, ...after.reflections].filter(
+        ({ kind, id }) => !isKnown.has(kind + id),
+      );
+      const { added } = changesAt(history, undefined, index);
+      if (history.steps[index]?.event.type === "branch.extended") {
+        expect(added.map(({ id }) => id).sort()).toEqual(came.map(({ id }) => id).sort());
       }
     }
     await close();

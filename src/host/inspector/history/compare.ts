@@ -1,5 +1,6 @@
 import { LANES } from "../../../reducers/engine/lane-names.ts";
-import { dollars, grouped } from "../../../reducers/words.ts";
+import { usageMoney } from "../../../reducers/spend-words.ts";
+import { grouped } from "../../../reducers/words.ts";
 import { changesBetween, factsAt } from "./event-facts.ts";
 import { type EventHistory, type LaneMove, lastAtMost } from "./event-history.ts";
 import { rowAt } from "./event-search.ts";
@@ -26,7 +27,13 @@ export function momentsCompared(history: EventHistory, texts: Texts, a: number, 
 }
 
 function linesAt(history: EventHistory, texts: Texts, index: number): MemoryLine[] {
-  const { reflections, observations }: Memory = memoryAt(history, texts, index, "full");
+  const { reflections, observations }: Memory = memoryAt(
+    history,
+    texts,
+    index,
+    "full",
+    Number.POSITIVE_INFINITY,
+  );
   return [...reflections, ...observations].map((line) => ({ ...line, isNew: false }));
 }
 
@@ -81,7 +88,10 @@ function sumsOf(history: EventHistory): Sum[] {
     ["reflections at the end", counts.reflections] as const,
     ["observation tokens at the end", activeTokens] as const,
   ].map(([name, value]): Sum => ({ name, value, shown: grouped }));
-  return [...numbers, { name: "cost", value: of(({ cost }) => cost), shown: dollars }];
+  return [
+    ...numbers,
+    { name: "cost", value: of(({ cost }) => cost), shown: (usd) => usageMoney({ cost: usd }) },
+  ];
 }
 
 type LaneOfRun = { moves: readonly LaneMove[]; steps: EventHistory["steps"] };

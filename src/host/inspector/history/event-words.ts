@@ -51,7 +51,9 @@ function entriesWords(entries: readonly EntryFact[]): string {
   return more > 0 ? `${named.join(", ")} and ${more} more` : named.join(", ");
 }
 
-function entryWords({ kind, tokens: count, ledger, compaction }: EntryFact): string {
+function entryWords({ kind, tokens: count, ledger, compaction, cost, hand }: EntryFact): string {
+  if (cost) return `what the ${cost.worker} took`;
+  if (hand) return `${countOf(hand.ids.length, "line")} ${hand.act} by hand`;
   if (ledger?.type === "observations") return countOf(ledger.records.length, "observation");
   if (ledger?.type === "reflections") return countOf(ledger.records.length, "reflection");
   if (ledger?.type === "drops") return dropWords(ledger);

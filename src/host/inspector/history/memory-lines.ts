@@ -22,7 +22,13 @@ import type { Memory, MemoryChanges, MemoryLine, MemoryView } from "./viewer-dat
 export type Texts = EntryLookup | undefined;
 
 /** The memory after an event: what the agent sees, all that holds, or what was dropped. What the event added is marked. */
-export function memoryAt(history: EventHistory, texts: Texts, index: number, view: MemoryView): Memory {
+export function memoryAt(
+  history: EventHistory,
+  texts: Texts,
+  index: number,
+  view: MemoryView,
+  most = MOST_LINES,
+): Memory {
   const { session } = history.stateAt(index);
   if (view === "visible") return visibleAt(history, texts, index, session);
   const { observations, reflections } = session.ledger;
@@ -34,23 +40,30 @@ export function memoryAt(history: EventHistory, texts: Texts, index: number, vie
   const changed = new Set((view === "full" ? changes.added : changes.dropped).map(keyOf));
   const mark = (line: MemoryLine): MemoryLine => ({ ...line, isNew: changed.has(keyOf(line)) });
   const lines = linesOf(session, texts);
+  const isWanted = (kind: MemoryLine["kind"]) => (record: { id: string }) =>
+    view === "full" || isDropped(kind, record);
+  const wanted = kept.filter(isWanted("reflection"));
+  const alsoWanted = held.filter(isWanted("observation"));
   const shown = {
-    reflections: kept
-      .filter((record) => view === "full" || isDropped("reflection", record))
-      .map((record) => mark(lines.reflection(record))),
-    observations: held
-      .filter((record) => view === "full" || isDropped("observation", record))
-      .map((record) => mark(lines.observation(record))),
+    reflections: wanted.slice(-most).map((record) => mark(lines.reflection(record))),
+    observations: alsoWanted.slice(-most).map((record) => mark(lines.observation(record))),
   };
-  const isEmpty = shown.observations.length + shown.reflections.length === 0;
+  const older = {
+    reflections: wanted.length - shown.reflections.length,
+    observations: alsoWanted.length - shown.observations.length,
+  };
+  const isEmpty = wanted.length + alsoWanted.length === 0;
   const nothing = isEmpty ? ["Nothing was dropped yet."] : [];
-  return { notes: view === "full" ? memoryNotes(session, view, shown) : nothing, ...shown };
+  return { notes: view === "full" ? memoryNotes(session, view, shown) : nothing, older, ...shown };
 }
+
+/** More lines would take longer to send and to draw than an event is looked at; the search finds the older ones. */
+const MOST_LINES = 2000;
 
 function visibleAt(history: EventHistory, texts: Texts, index: number, session: SessionState): Memory {
   const notes = (shown: { observations: readonly object[]; reflections: readonly object[] }) =>
     memoryNotes(session, "visible", shown);
-  if (!texts) return { notes: notes(NOTHING), ...NOTHING };
+  if (!texts) return { notes: notes(NOTHING), older: NONE_OLDER, ...NOTHING };
   const shown = visibleMemory(session.branch, session.ledger, texts);
   const before = new Set(idsBefore(history, texts, index));
   const line = (kind: MemoryLine["kind"], record: Observation | Reflection): MemoryLine => ({
@@ -59,11 +72,13 @@ function visibleAt(history: EventHistory, texts: Texts, index: number, session: 
   });
   return {
     notes: notes(shown),
+    older: NONE_OLDER,
     reflections: shown.reflections.map((record) => line("reflection", record)),
     observations: shown.observations.map((record) => line("observation", record)),
   };
 }
 
+const NONE_OLDER = { reflections: 0, observations: 0 };
 const NOTHING: Projection & { reflections: []; observations: [] } = { reflections: [], observations: [] };
 
 /** What the agent saw before an event that folded memory; nothing for any other event, which changes nothing of that. */

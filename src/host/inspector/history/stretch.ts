@@ -1,4 +1,5 @@
 import { WORKERS } from "../../../reducers/engine/lane-names.ts";
+import { usageMoney } from "../../../reducers/spend-words.ts";
 import type { EventHistory } from "./event-history.ts";
 import { factsOf } from "./memory-record.ts";
 import type { StretchTotals } from "./viewer-data.ts";
@@ -12,6 +13,7 @@ export function stretchTotals({ steps }: EventHistory, first: number, last: numb
     recorded: 0,
     dropped: 0,
     compactions: 0,
+    money: "",
     workers: WORKERS.map((worker) => ({
       ...{ worker, runs: 0, failed: 0, requests: 0 },
       ...{ input: 0, output: 0, cost: 0 },
@@ -39,5 +41,6 @@ export function stretchTotals({ steps }: EventHistory, first: number, last: numb
     spent.output += usage.output;
     spent.cost += usage.cost;
   }
+  totals.money = usageMoney({ cost: totals.workers.reduce((sum, { cost }) => sum + cost, 0) });
   return totals;
 }

@@ -107,6 +107,8 @@ export interface StretchTotals {
   recorded: number;
   dropped: number;
   compactions: number;
+  /** What all of it cost, as people read it; prices that are not known are no zero */
+  money: string;
   workers: {
     worker: string;
     runs: number;
@@ -245,6 +247,8 @@ export interface MemoryLine {
 export interface Memory {
   /** What to know of it, in words */
   notes: string[];
+  /** How many lines before those that follow there are besides */
+  older: { reflections: number; observations: number };
   reflections: MemoryLine[];
   observations: MemoryLine[];
 }

@@ -2,16 +2,11 @@ import { dateOf, grouped, timeOfDay } from "../../../reducers/words.ts";
 import { keptEvents, saveRecording } from "./kept-recording.ts";
 import { toggleTheme } from "./keys.ts";
 import { ChartsPanel } from "./panels/charts.tsx";
-import { ClocksPlot } from "./panels/clocks.tsx";
 import { ComparePanel } from "./panels/compare.tsx";
 import { EventDetailPanel } from "./panels/event-detail.tsx";
 import { EventsPanel } from "./panels/events.tsx";
 import { Help } from "./panels/help.tsx";
-import { Hover, hovered, noteHover } from "./panels/hover.tsx";
 import { MemoryPanel } from "./panels/memory.tsx";
-import { Minimap } from "./panels/minimap.tsx";
-import { StretchBar } from "./panels/stretch.tsx";
-import { Swimlanes } from "./panels/swimlanes.tsx";
 import { Transport } from "./panels/transport.tsx";
 import {
   axis,
@@ -29,6 +24,11 @@ import {
   panel,
   setAxis,
 } from "./store.ts";
+import { ClocksPlot } from "./timeline/clocks.tsx";
+import { Hover, hovered, noteHover } from "./timeline/hover.tsx";
+import { Minimap } from "./timeline/minimap.tsx";
+import { StretchBar } from "./timeline/stretch-bar.tsx";
+import { Swimlanes } from "./timeline/swimlanes.tsx";
 
 /** The whole page: the time line above, the events and what is known of the selected one below. */
 export function App() {

@@ -26,20 +26,32 @@ let gone = false;
 type Query = Record<string, string | number | undefined>;
 
 /** What the server said of events, for when it has gone: the answers to these questions never change. */
-const kept = new Map<string, unknown>();
-const MOST_KEPT = 2000;
+const kept = new Map<string, string>();
+let keptSize = 0;
+/** In UTF-16 units of JSON */
+const MOST_KEPT = 20_000_000;
 
 /** Asks for what stays as it is. */
 async function askOnce<T>(path: string, query: Query): Promise<T> {
   const question = `${path} ${JSON.stringify(query)}`;
-  if (kept.has(question)) return kept.get(question) as T;
-  const answer = await ask<T>(path, query);
+  const known = kept.get(question);
+  if (known !== undefined) return JSON.parse(known);
+  const answer = await askText(path, query);
   kept.set(question, answer);
-  for (const oldest of kept.keys()) if (kept.size > MOST_KEPT) kept.delete(oldest);
-  return answer;
+  keptSize += answer.length;
+  for (const [oldest, { length }] of kept) {
+    if (keptSize <= MOST_KEPT) break;
+    kept.delete(oldest);
+    keptSize -= length;
+  }
+  return JSON.parse(answer);
 }
 
 async function ask<T>(path: string, query: Query = {}): Promise<T> {
+  return JSON.parse(await askText(path, query));
+}
+
+async function askText(path: string, query: Query): Promise<string> {
   const params = new URLSearchParams({ token });
   for (const [name, value] of Object.entries(query)) if (value !== undefined) params.set(name, String(value));
   if (gone) throw new Error("What this page has not shown before cannot be shown any more.");
@@ -47,7 +59,7 @@ async function ask<T>(path: string, query: Query = {}): Promise<T> {
     throw new Error("the inspector does not answer");
   });
   if (!response.ok) throw new Error((await response.text()) || `the server answered ${response.status}`);
-  return response.json();
+  return response.text();
 }
 
 function filterQuery({ types, lanes, text }: EventFilter): Query {

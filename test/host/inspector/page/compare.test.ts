@@ -34,21 +34,21 @@ describe.skipIf(!HAS_CHROMIUM)("two moments and two runs side by side", { timeou
 
   it("shows two pinned moments with the memory that only one of them has", async () => {
     served = await startInspect([recording, "--session", sessionFile]);
-    const { page, complaints } = await openPage(browser, `${served.page}#event=27`);
-    await page.locator(".where", { hasText: "#27 " }).waitFor();
+    const { page, complaints } = await openPage(browser, `${served.page}#event=29`);
+    await page.locator(".where", { hasText: "#29 " }).waitFor();
     await settled(page);
     await page.getByRole("button", { name: "Pin as A" }).click();
     await page.keyboard.press("End");
     await settled(page);
     await page.keyboard.press("m");
-    await page.getByRole("columnheader", { name: "A, #27" }).waitFor();
+    await page.getByRole("columnheader", { name: "A, #29" }).waitFor();
     const { count } = await served.ask<{ count: number }>("overview");
-    const compared = await served.ask<MomentsCompared>(`moments?a=26&b=${count - 1}`);
+    const compared = await served.ask<MomentsCompared>(`moments?a=28&b=${count - 1}`);
     const idsAt = async (index: number) => {
       const memory = await served.ask<Memory>(`memory?view=full&index=${index}`);
       return [...memory.reflections, ...memory.observations].map(({ id }) => id);
     };
-    const [before, after] = [await idsAt(26), await idsAt(count - 1)];
+    const [before, after] = [await idsAt(28), await idsAt(count - 1)];
     const sorted = (ids: string[]) => [...ids].sort();
     const ids = (lines: readonly { id: string }[]) => sorted(lines.map(({ id }) => id));
     expect(ids(compared.onlyA)).toEqual(sorted(before.filter((id) => !after.includes(id))));
@@ -62,8 +62,8 @@ describe.skipIf(!HAS_CHROMIUM)("two moments and two runs side by side", { timeou
     await page.locator(".compare .behind .source-text pre, .compare .behind .line").first().waitFor();
     expect(await page.locator(".pin-mark").count()).toBe(2);
     expect(await axeFindings(page)).toEqual([]);
-    await page.getByRole("button", { name: "#27 run finished" }).click();
-    await page.locator(".where", { hasText: "#27 " }).waitFor();
+    await page.getByRole("button", { name: "#29 run finished" }).click();
+    await page.locator(".where", { hasText: "#29 " }).waitFor();
     await page.getByRole("button", { name: "Unpin both" }).click();
     await page.locator(".pin-mark").first().waitFor({ state: "detached" });
     expect(complaints).toEqual([]);

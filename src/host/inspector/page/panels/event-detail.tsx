@@ -191,11 +191,14 @@ function Changes({ changes }: { changes: Change[] }) {
   );
 }
 
+/** A value of more characters has a line of its own. */
+const LONG = 16;
+
 function Rows({ rows, wide = false }: { rows: { name: string; value: string }[]; wide?: boolean }) {
   return (
     <dl class={wide ? "rows wide" : "rows"}>
       {rows.map(({ name, value }) => (
-        <div key={name}>
+        <div key={name} class={wide && value.length > LONG ? "long" : ""}>
           <dt>{name}</dt>
           <dd>{value}</dd>
         </div>

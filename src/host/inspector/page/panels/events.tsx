@@ -41,6 +41,7 @@ export function EventsPanel() {
   useEffect(() => {
     const element = scroller.current;
     if (!element) return;
+    list = element;
     const resized = new ResizeObserver(() => {
       rowsInSight.value = Math.max(1, Math.floor(element.clientHeight / ROW));
     });
@@ -56,7 +57,8 @@ export function EventsPanel() {
     const element = scroller.current;
     const place = placeOf(top.value, matches);
     // The scroll bar follows what is shown; a user's own scrolling is never further off than a row.
-    if (element && Math.abs(element.scrollTop - place) > ROW) element.scrollTop = place;
+    if (element && (isMoving || Math.abs(element.scrollTop - place) > ROW)) element.scrollTop = place;
+    isMoving = false;
   });
   const height = Math.min(HIGHEST, matches * ROW);
   const offset = placeOf(top.value, matches) - (top.value - from) * ROW;
@@ -78,7 +80,8 @@ export function EventsPanel() {
           if (target === currentTarget) following.value = false;
         }}
         onScroll={(event) => {
-          top.value = positionAt(event.currentTarget.scrollTop, page.peek().matches);
+          // Until the list has moved to where it was sent, this tells of where it was before.
+          if (!isMoving) top.value = positionAt(event.currentTarget.scrollTop, page.peek().matches);
         }}
       >
         {matches === 0 && <NoMatch searched={page.value.searched} />}
@@ -142,7 +145,7 @@ function FilterBar() {
     <div class="filters">
       <input
         type="search"
-        placeholder="Search (/): run, id, outcome, state…"
+        placeholder="Search (/): words of memory, ids, runs…"
         aria-label="Search the events"
         value={typed.value}
         onInput={(event) => changeSoon(event.currentTarget.value)}
@@ -206,7 +209,7 @@ function Chip({ label, name = label, on, toggle }: ChipProps) {
 
 function change(part: Partial<EventFilter>): void {
   filter.value = { ...filter.value, ...part };
-  top.value = 0;
+  moveTo(0);
 }
 
 /** Long enough that a word in typing is one search. */
@@ -237,6 +240,25 @@ async function loadRows(): Promise<void> {
   }
 }
 
+let list: HTMLElement | null = null;
+
+/** The list has been sent to another row and is not drawn there yet. */
+let isMoving = false;
+
+function moveTo(position: number): void {
+  if (position === top.peek()) {
+    list?.scrollTo({ top: placeOf(position, page.peek().matches) });
+    return;
+  }
+  isMoving = true;
+  top.value = position;
+}
+
+/** The first row in sight is cut by the list's edge. */
+function isCut(): boolean {
+  return list !== null && list.scrollTop > placeOf(top.peek(), page.peek().matches) + 1;
+}
+
 /** Keeps the selected event in sight. */
 async function showSelected(): Promise<void> {
   const index = selected.value;
@@ -247,10 +269,10 @@ async function showSelected(): Promise<void> {
   const position = await askPosition(wanted, index, isWanted).catch(() => null);
   if (position === null || !isWanted()) return;
   const first = top.peek();
-  if (position >= first && position < first + inSight) return;
+  if (position >= first + (isCut() ? 1 : 0) && position < first + inSight) return;
   // With what comes before and after it, where there is room for that.
   const beside = Math.min(2, Math.floor((inSight - 1) / 2));
-  top.value = Math.max(0, position < first ? position - beside : position - inSight + 1 + beside);
+  moveTo(Math.max(0, position <= first ? position - beside : position - inSight + 1 + beside));
 }
 
 /** Where a row is in the scroller, and which row is at a place; the two differ from a plain product for very long lists. */

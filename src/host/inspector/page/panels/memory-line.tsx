@@ -13,16 +13,16 @@ export function Lines({ lines, above = [] }: { lines: readonly MemoryLine[]; abo
   const [most, setMost] = useState(AT_ONCE);
   return (
     <>
+      {lines.length > most && (
+        <button type="button" onClick={() => setMost(most * 4)}>
+          {countOf(lines.length - most, "older line")}
+        </button>
+      )}
       <ul class="lines">
-        {lines.slice(0, most).map((line) => (
+        {lines.slice(-most).map((line) => (
           <Line key={keyOf(line)} line={line} above={above} />
         ))}
       </ul>
-      {lines.length > most && (
-        <button type="button" onClick={() => setMost(most * 4)}>
-          {countOf(lines.length - most, "more line")}
-        </button>
-      )}
     </>
   );
 }

@@ -40,19 +40,20 @@ export function MemoryPanel() {
           {note}
         </p>
       ))}
-      {shown && <Part title="Reflections" lines={shown.reflections} />}
-      {shown && <Part title="Observations" lines={shown.observations} />}
+      {shown && <Part title="Reflections" lines={shown.reflections} older={shown.older.reflections} />}
+      {shown && <Part title="Observations" lines={shown.observations} older={shown.older.observations} />}
     </div>
   );
 }
 
-function Part({ title, lines }: { title: string; lines: MemoryLine[] }) {
+function Part({ title, lines, older }: { title: string; lines: MemoryLine[]; older: number }) {
   if (lines.length === 0) return null;
   return (
     <>
       <h2>
-        {title} ({grouped(lines.length)})
+        {title} ({grouped(lines.length + older)})
       </h2>
+      {older > 0 && <p class="muted">The newest {grouped(lines.length)}; the search finds the older ones.</p>}
       <Lines lines={lines} />
     </>
   );

@@ -1,7 +1,7 @@
 import { stateStyle } from "../state-style.ts";
 import { LANES, moveView, timelineWidth, view, whole, wholeRange } from "../store.ts";
 import { LaneHistogram } from "./histogram.tsx";
-import { GUTTER } from "./swimlanes.tsx";
+import { GUTTER } from "./scale.ts";
 
 const ROW = 5;
 

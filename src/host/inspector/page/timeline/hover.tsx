@@ -3,7 +3,7 @@ import { CLOCK_LABELS, grouped, LANE_LABELS, stateLabel, timeOfDay } from "../..
 import type { Timeline } from "../../history/viewer-data.ts";
 import { stateStyle } from "../state-style.ts";
 import { axis, LANES, timeline, timelineWidth } from "../store.ts";
-import { GUTTER, pixelOf } from "./swimlanes.tsx";
+import { GUTTER, pixelOf } from "./scale.ts";
 
 /** Where the pointer is on the time line, in units of the axis */
 export const hovered = signal<number | null>(null);

@@ -1,37 +1,18 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { LaneName } from "../../../../reducers/engine/lane-names.ts";
-import { compact, duration, LANE_LABELS, stateLabel, timeOfDay } from "../../../../reducers/words.ts";
+import { duration, LANE_LABELS, stateLabel } from "../../../../reducers/words.ts";
 import type { LanesDrawn, Timeline, TimelineRun } from "../../history/viewer-data.ts";
-import { pins } from "../moments.ts";
 import { eventAt } from "../server-data.ts";
 import { stateStyle } from "../state-style.ts";
-import {
-  axis,
-  detail,
-  fail,
-  LANES,
-  pan,
-  select,
-  selectAt,
-  selectedX,
-  timeline,
-  timelineWidth,
-  zoom,
-} from "../store.ts";
-import { type StretchEnd, selectStretch, stretch } from "../stretch.ts";
+import { axis, fail, LANES, pan, select, selectAt, timeline, timelineWidth, zoom } from "../store.ts";
+import { type StretchEnd, selectStretch } from "../stretch.ts";
 import { LaneHistogram } from "./histogram.tsx";
-
-/** Space left and right of what is drawn, in pixels; the clocks' plot keeps the same. */
-export const GUTTER = { left: 104, right: 24 };
+import { Cursor, PinMarks, StretchMark } from "./marks.tsx";
+import { GUTTER, pixelOf } from "./scale.ts";
 
 /** Height of a lane's row and of its bar, in pixels: alone, and where each lane has two */
 const ALONE = { row: 30, bar: 14 };
 const PAIRED = { row: 21, bar: 10 };
-
-/** Where a value of the axis is, in pixels from the left edge. */
-export function pixelOf({ from, to }: Timeline, x: number): number {
-  return GUTTER.left + ((x - from) / (to - from)) * timelineWidth.value;
-}
 
 /** The lanes' states over time, their runs with results, and the compactions. */
 export function Swimlanes() {
@@ -214,55 +195,6 @@ function Run({
 function choose(event: PointerEvent, run: TimelineRun): void {
   event.stopPropagation();
   select(run.to ?? run.from);
-}
-
-/** The selected stretch, over the lanes */
-function StretchMark({ shown }: { shown: Timeline }) {
-  const chosen = stretch.value;
-  if (!chosen) return null;
-  const xOf = ({ index, at }: StretchEnd) => (shown.axis === "event" ? index : at);
-  const [from, to] = [Math.max(shown.from, xOf(chosen.from)), Math.min(shown.to, xOf(chosen.to))];
-  if (to < from) return null;
-  const left = pixelOf(shown, from);
-  return (
-    <div
-      class="stretch"
-      style={{ left: `${left}px`, width: `${Math.max(2, pixelOf(shown, to) - left)}px` }}
-    />
-  );
-}
-
-/** Where the two pinned moments are */
-function PinMarks({ shown }: { shown: Timeline }) {
-  return (["a", "b"] as const).map((name) => {
-    const row = pins.value[name];
-    const x = shown.axis === "event" ? row?.index : row?.at;
-    if (x === undefined || x < shown.from || x > shown.to) return null;
-    return (
-      <b key={name} class="pin-mark" style={{ left: `${pixelOf(shown, x)}px` }}>
-        {name.toUpperCase()}
-      </b>
-    );
-  });
-}
-
-/** The selected event's line, through the lanes and the clocks. */
-function Cursor({ shown }: { shown: Timeline }) {
-  const x = selectedX.value;
-  if (x < shown.from || x > shown.to) return null;
-  const left = pixelOf(shown, x);
-  const label =
-    axis.value === "event"
-      ? timeOfDay(detail.value?.row.at ?? 0)
-      : `#${compact(detail.value?.row.number ?? 0)}`;
-  return (
-    <div
-      class={left > GUTTER.left + timelineWidth.value - 60 ? "cursor flip" : "cursor"}
-      style={{ left: `${left}px` }}
-    >
-      <span>{label}</span>
-    </div>
-  );
 }
 
 function valueAt(event: MouseEvent): number | undefined {

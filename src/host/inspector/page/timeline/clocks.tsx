@@ -4,7 +4,8 @@ import uPlot from "uplot";
 import { CLOCK_LABELS, compact, dateOf, grouped, timeOfDay } from "../../../../reducers/words.ts";
 import type { Timeline } from "../../history/viewer-data.ts";
 import { axis, detail, LANES, timeline, timelineWidth } from "../store.ts";
-import { GUTTER, onWheel, scrub } from "./swimlanes.tsx";
+import { GUTTER } from "./scale.ts";
+import { onWheel, scrub } from "./swimlanes.tsx";
 
 const HEIGHT = 120;
 const SECOND = 1000;

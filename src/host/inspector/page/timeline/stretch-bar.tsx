@@ -1,4 +1,4 @@
-import { countOf, dollars, duration, grouped } from "../../../../reducers/words.ts";
+import { countOf, duration, grouped } from "../../../../reducers/words.ts";
 import { clearStretch, stretch, totals } from "../stretch.ts";
 
 /** What the selected stretch of the time line comes to. */
@@ -7,7 +7,6 @@ export function StretchBar() {
   const sums = totals.value;
   if (!chosen || !sums) return null;
   const runs = sums.workers.filter((worker) => worker.runs > 0);
-  const cost = sums.workers.reduce((all, worker) => all + worker.cost, 0);
   const input = sums.workers.reduce((all, worker) => all + worker.input, 0);
   const output = sums.workers.reduce((all, worker) => all + worker.output, 0);
   return (
@@ -32,7 +31,7 @@ export function StretchBar() {
               .join(", ")}
       </span>
       <span>
-        spend {grouped(input)} in, {grouped(output)} out, {dollars(cost)}
+        spend {grouped(input)} in, {grouped(output)} out, cost {sums.money}
       </span>
       <span>{countOf(sums.compactions, "compaction")}</span>
       <button type="button" title="Let go of the stretch (s)" onClick={clearStretch}>
