@@ -12,7 +12,11 @@ const ROOT = dirname(import.meta.dirname);
 const DIST = join(ROOT, "dist");
 
 /** What Pi and the `memory-lanes` command load: self-contained, because one file starts faster than many. */
-const PROGRAMS = { runtime: "src/host/pi/memory-session.ts", cli: "src/host/cli/main.ts" };
+const PROGRAMS = {
+  runtime: "src/host/pi/memory-session.ts",
+  cli: "src/host/cli/main.ts",
+  "batch-worker": "src/host/cli/batch/batch-worker.ts",
+};
 
 /** What `import "pi-memory-lanes"` and `import "pi-memory-lanes/replay"` give: their dependencies stay outside, so that machines and schemas are of the
  * importer's own XState and zod. */
@@ -109,9 +113,14 @@ async function bundle(rolldown, input, { external, minify }) {
   return output.filter(({ type }) => type === "chunk");
 }
 
-/** Pi's own packages come from the Pi that loads us. */
+/** Pi's own packages come from the Pi that loads us, OpenTelemetry's from whoever wants it; the pool starts its threads from its own files. */
 function isHost(id) {
-  return isBuiltin(id) || id.startsWith("@earendil-works/") || NATIVE_EXTRAS.includes(id);
+  return (
+    isBuiltin(id) ||
+    id === "tinypool" ||
+    /^@(earendil-works|opentelemetry)\//.test(id) ||
+    NATIVE_EXTRAS.includes(id)
+  );
 }
 
 function isPackage(id) {

@@ -45,7 +45,13 @@ export type { Answer, AnswerCounts } from "./machines/what-if/simulation.ts";
 export type { Price, RunModel, Workload } from "./machines/what-if/workload.ts";
 export type { Branch, BranchLog, Edit, Row } from "./reducers/branch.ts";
 export type { DaySpent } from "./reducers/engine/budget.ts";
-export type { EmptyRange, EngineState, ReplacedFolds, WorkerRecord } from "./reducers/engine/engine-state.ts";
+export type {
+  ColdCache,
+  EmptyRange,
+  EngineState,
+  ReplacedFolds,
+  WorkerRecord,
+} from "./reducers/engine/engine-state.ts";
 export type { RunResult } from "./reducers/engine/events.ts";
 export {
   type EngineEvent,
@@ -57,6 +63,7 @@ export {
 } from "./reducers/engine/events.ts";
 export type { LaneName, Worker } from "./reducers/engine/lane-names.ts";
 export type { SessionHost } from "./reducers/engine/session-host.ts";
+export type { ModelFailure, ModelFailures } from "./reducers/engine/worker-models.ts";
 export type { EntryLike } from "./reducers/entries/entry.ts";
 export type { EntryKind, IgnoredReason } from "./reducers/entries/entry-fact.ts";
 export type { Hand, HandAct, HandActName } from "./reducers/ledger/hand/hand.ts";

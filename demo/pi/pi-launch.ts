@@ -23,6 +23,8 @@ export interface PiLaunch {
   maxTokens?: number;
   /** US dollars per million tokens of the scripted model. */
   cost?: { input: number; output: number };
+  /** For how many seconds Pi takes the scripted model's prompt cache to live. Unset: Pi does not know. */
+  promptCacheSeconds?: number;
   /** Pi's settings, the `observational-memory` key among them. */
   settings?: Record<string, unknown>;
   /** Where `settings` go: the scratch agent dir, or the working folder's trusted project settings. */
@@ -171,6 +173,9 @@ function scriptedProvider(launch: PiLaunch): Record<string, unknown> {
             contextWindow: launch.contextWindow ?? 200_000,
             maxTokens: launch.maxTokens ?? 16_384,
             cost: { input, output, cacheRead: 0, cacheWrite: 0 },
+            ...(launch.promptCacheSeconds !== undefined && {
+              promptCache: { short: launch.promptCacheSeconds },
+            }),
           },
         ],
       },

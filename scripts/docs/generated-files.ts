@@ -4,6 +4,7 @@ import { NAMESPACE } from "../../src/host/settings/settings.ts";
 import { editorSchema } from "../../src/host/settings/settings-schema.ts";
 import { charts } from "./charts.ts";
 import { costTables } from "./cost-table.ts";
+import { metricsTable } from "./metrics-table.ts";
 import { settingsTable } from "./settings-table.ts";
 import { windowsTable } from "./windows-table.ts";
 
@@ -23,6 +24,7 @@ export function generatedFiles(): GeneratedFile[] {
     marked("docs/architecture.md", "charts", charts()),
     marked("docs/performance.md", "windows", windowsTable()),
     marked("docs/cost.md", "cost", costTables()),
+    marked("docs/telemetry.md", "metrics", metricsTable()),
   ];
 }
 

@@ -22,16 +22,23 @@ function unitOf(key: SettingsKey): string {
   const schema = keySchema(key);
   if (schema.enum) return schema.enum.map((value) => `\`${JSON.stringify(value)}\``).join(", ");
   if (schema.type === "boolean") return "`true`, `false`";
-  if (schema.type === "object") {
-    const members = Object.entries(schema.properties ?? {}).map(([name, member]) => {
-      const isNumber = typeof member === "object" && (member.type === "number" || member.type === "integer");
-      return `"${name}": ${isNumber ? "…" : '"…"'}`;
-    });
-    return `\`{ ${members.join(", ")} }\``;
-  }
+  if (schema.type === "object" || schema.type === "array") return `\`${shapeOf(schema)}\``;
   const [unit] = UNITS.filter(([ending]) => key.endsWith(ending)).map(([, name]) => name);
   if (unit === undefined) throw new Error(`The unit of ${key} cannot be told from its name`);
   return schema.minimum === 0 ? `${unit}, 0 allowed` : unit;
+}
+
+type Schema = ReturnType<typeof keySchema>;
+
+/** A value as it is written in the file, with all that it may hold */
+function shapeOf(schema: Schema | boolean | readonly unknown[] | undefined): string {
+  if (typeof schema !== "object" || !("type" in schema)) return '"…"';
+  if (schema.type === "array") return `[${shapeOf(schema.items)}, …]`;
+  if (schema.type !== "object") return '"…"';
+  const members = Object.entries(schema.properties ?? {}).map(
+    ([name, member]) => `"${name}": ${shapeOf(member)}`,
+  );
+  return `{ ${members.join(", ")} }`;
 }
 
 const UNITS = [

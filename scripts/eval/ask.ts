@@ -26,17 +26,21 @@ Answer from what you have, briefly and exactly: names, numbers, paths and error 
 
 `;
 
+/** Above the messages that a compaction kept word for word. */
+export const KEPT_HEADING = "# The messages that followed, word for word";
+
 const MOST_ROUNDS = 12;
 
-/** Answers a question from a summary alone. Throws with the provider's words. */
+/** Answers a question from a summary alone, or with the messages that were kept after it. Throws with the provider's words. */
 export async function answerFrom(
   models: MeteredModels,
   model: Model<Api>,
-  summary: string,
+  { summary, kept }: { summary: string; kept?: string },
   { question }: Question,
 ): Promise<Answer> {
-  const reply = await models.ask("answers", model, {
-    systemPrompt: ANSWER_PROMPT + summary,
+  const tail = kept === undefined ? "" : `\n\n${KEPT_HEADING}\n\n${kept}`;
+  const reply = await models.ask(kept === undefined ? "answers" : "kept", model, {
+    systemPrompt: ANSWER_PROMPT + summary + tail,
     messages: [userMessage(question)],
   });
   return { text: textIn(reply), calls: 0, characters: 0 };

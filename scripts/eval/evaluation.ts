@@ -12,7 +12,7 @@ import { playedSession } from "./played-session.ts";
 import type { Question } from "./questions.ts";
 
 /** From what questions are answered. */
-export const WAYS = ["summary", "recall"] as const;
+export const WAYS = ["summary", "kept", "recall"] as const;
 export type Way = (typeof WAYS)[number];
 
 export interface EvaluationOptions {
@@ -97,13 +97,15 @@ export async function evaluate(options: EvaluationOptions): Promise<Evaluation> 
       ),
     );
     const last = folds.at(-1);
-    const summary = last?.fold?.summary;
-    if (summary === undefined) throw new UsageError(nothingWords(session.warnings));
+    if (last?.fold === undefined) throw new UsageError(nothingWords(session.warnings));
+    const { summary, kept } = last.fold;
     const { recall } = session;
     let done = 0;
     const ask = async (question: Question): Promise<QuestionResult> => {
       const answers = {
-        summary: await graded(options, question, () => answerFrom(models, model, summary, question)),
+        summary: await graded(options, question, () => answerFrom(models, model, { summary }, question)),
+        // What the agent has in its context. The session is the same in each, so that a provider's cache serves it.
+        kept: await graded(options, question, () => answerFrom(models, model, { summary, kept }, question)),
         recall: await graded(options, question, () =>
           answerWithTool(models, model, summary, recall, question),
         ),
@@ -117,10 +119,14 @@ export async function evaluate(options: EvaluationOptions): Promise<Evaluation> 
     );
     const asked = (await lastValueFrom(asked$)).sort((a, b) => a.at - b.at).map(({ result }) => result);
     return {
-      sourceTokens: last?.sourceTokens ?? 0,
+      sourceTokens: last.sourceTokens,
       folds: folds.map(foldResult),
       summary,
-      scores: { summary: scoreOf(asked, "summary"), recall: scoreOf(asked, "recall") },
+      scores: {
+        summary: scoreOf(asked, "summary"),
+        kept: scoreOf(asked, "kept"),
+        recall: scoreOf(asked, "recall"),
+      },
       spent: structuredClone(models.spent),
       questions: asked,
       warnings: [...session.warnings],

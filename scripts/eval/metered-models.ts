@@ -4,7 +4,7 @@ import { outputBudget } from "../../src/effects/workers/model/request.ts";
 import { UsageError } from "../../src/host/cli/io.ts";
 
 /** What a request is made for. */
-export const PURPOSES = ["memory", "answers", "recall", "grading"] as const;
+export const PURPOSES = ["memory", "answers", "kept", "recall", "grading"] as const;
 export type Purpose = (typeof PURPOSES)[number];
 
 /** What requests of one purpose took, in the provider's own tokens and in US dollars. */
@@ -38,7 +38,7 @@ const ASK_TIMEOUT_MS = 300_000;
 export async function openModels(): Promise<MeteredModels> {
   const pi = new ModelRegistry(await ModelRuntime.create());
   const none = (): Spend => ({ requests: 0, input: 0, cacheRead: 0, output: 0, cost: null });
-  const spent = { memory: none(), answers: none(), recall: none(), grading: none() };
+  const spent = { memory: none(), answers: none(), kept: none(), recall: none(), grading: none() };
 
   function streamFor(
     purpose: Purpose,

@@ -7,11 +7,13 @@ import type { Api, Model } from "@earendil-works/pi-ai";
 import { CONFIG_DIR_NAME, type ExtensionAPI, type ExtensionContext } from "@earendil-works/pi-coding-agent";
 import memoryLanes from "../../src/host/pi/extension.ts";
 import { NAMESPACE } from "../../src/host/settings/settings.ts";
-import { positionOf, tokensAfter } from "../../src/reducers/branch.ts";
+import { isSourceAt, positionOf, tokensAfter } from "../../src/reducers/branch.ts";
 import { type EntryLike, textOf } from "../../src/reducers/entries/entry.ts";
+import { renderSource } from "../../src/reducers/entries/sources.ts";
 import { proposedCut } from "../../src/reducers/ledger/proposed-cut.ts";
 import type { MemoryDetails } from "../../src/reducers/ledger/records.ts";
 import { sessionOfEntries } from "../../src/reducers/memory.ts";
+import { redactedLookup } from "../../src/reducers/redact.ts";
 import { clocksOfSession } from "../../src/reducers/session.ts";
 import type { Settings } from "../../src/reducers/settings.ts";
 import type { Registry } from "./metered-models.ts";
@@ -31,6 +33,8 @@ export interface AgentTool {
 export interface Fold {
   summary: string;
   details: MemoryDetails;
+  /** The messages that were kept after it, as `recall` would show them */
+  kept: string;
   /** Source tokens before the cut that no observer has read */
   unobserved: number;
 }
@@ -173,7 +177,7 @@ export function playedSession({ model, registry, settings, keepTokens }: PlayOpt
       await workersIdle();
     },
     async compact() {
-      const { session } = sessionOfEntries(branch);
+      const { session, lookup } = sessionOfEntries(branch);
       const firstKeptEntryId = proposedCut(session.branch, session.ledger, keepTokens);
       if (firstKeptEntryId === undefined) return undefined;
       const previous = branch.findLast(({ type }) => type === "compaction") as
@@ -189,7 +193,7 @@ export function playedSession({ model, registry, settings, keepTokens }: PlayOpt
         },
         branchEntries: [...branch],
         ...{ reason: "manual", willRetry: false, signal: new AbortController().signal },
-      })) as { compaction: Omit<Fold, "unobserved"> & { firstKeptEntryId: string } } | undefined;
+      })) as { compaction: Omit<Fold, "unobserved" | "kept"> & { firstKeptEntryId: string } } | undefined;
       if (!answer) return undefined;
       const compactionEntry = appendOwn({ type: "compaction", ...answer.compaction, fromHook: true });
       await hook("session_compact", {
@@ -198,11 +202,18 @@ export function playedSession({ model, registry, settings, keepTokens }: PlayOpt
         reason: "manual",
         willRetry: false,
       });
-      const kept = tokensAfter(
-        session.branch,
-        positionOf(session.branch, answer.compaction.firstKeptEntryId) - 1,
-      );
-      return { ...answer.compaction, unobserved: Math.max(0, clocksOfSession(session).observe - kept) };
+      const cut = positionOf(session.branch, answer.compaction.firstKeptEntryId);
+      const keptTokens = tokensAfter(session.branch, cut - 1);
+      const clean = redactedLookup(lookup);
+      const kept = branch.slice(cut, session.branch.length).flatMap((entry, at) => {
+        if (!isSourceAt(session.branch, cut + at)) return [];
+        return renderSource(clean(entry.id) ?? entry, clean) ?? [];
+      });
+      return {
+        ...answer.compaction,
+        kept: kept.join("\n\n"),
+        unobserved: Math.max(0, clocksOfSession(session).observe - keptTokens),
+      };
     },
     async close() {
       await hook("session_shutdown", { reason: "quit" });

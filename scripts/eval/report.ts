@@ -10,11 +10,16 @@ import {
 } from "./evaluation.ts";
 import { PURPOSES, type Purpose, type Spend } from "./metered-models.ts";
 
-const WAY_WORDS: Readonly<Record<Way, string>> = { summary: "summary alone", recall: "summary and recall" };
+const WAY_WORDS: Readonly<Record<Way, string>> = {
+  summary: "summary alone",
+  kept: "summary and kept messages",
+  recall: "summary and recall",
+};
 
 const PURPOSE_WORDS: Readonly<Record<Purpose, string>> = {
   memory: "memory's workers",
   answers: "answers, summary alone",
+  kept: "answers, with kept messages",
   recall: "answers, with recall",
   grading: "grading",
 };

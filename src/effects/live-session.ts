@@ -2,10 +2,25 @@ import type { Observable } from "rxjs";
 import type { DaySpent } from "../reducers/engine/budget.ts";
 import type { EngineState } from "../reducers/engine/engine-state.ts";
 import type { EntryLookup } from "../reducers/entries/entry.ts";
+import type { ModelSetting } from "../reducers/settings.ts";
 import type { ModelAccess } from "./workers/model/request.ts";
 
-/** The model that workers use, or why there is none. */
+/** A model that workers may ask, or why it cannot be asked. */
 export type ModelChoice = { access: ModelAccess } | { problem: string };
+
+/** What the provider of the session's model may have of the context, and what it costs when that is gone. */
+export interface PromptCache {
+  /** `provider/id` of the session's model */
+  readonly model: string;
+  /** Tokens of the context, as Pi counts them */
+  readonly contextTokens: number;
+  /** Tokens that Pi keeps verbatim when it compacts */
+  readonly keepTokens: number;
+  /** Milliseconds for which the provider keeps what it was sent; undefined where Pi does not know */
+  readonly lifetimeMs: number | undefined;
+  /** USD per million tokens read anew; undefined where Pi knows no price */
+  readonly usdPerMillion: number | undefined;
+}
 
 /** The day's budget, which this session's runs share with those of other processes. */
 export interface DayBudget {
@@ -44,7 +59,10 @@ export interface LiveSession {
   readonly append: (entries: readonly { customType: string; data: unknown }[]) => void;
   /** Unset where the settings set none */
   readonly dayBudget?: DayBudget | undefined;
-  readonly workerModel: () => ModelChoice;
+  /** The model that a setting names; without one, the session's own. */
+  readonly workerModel: (setting: ModelSetting | undefined) => ModelChoice;
+  /** Undefined where Pi does not say, and where nothing is to be done about it while the user may be typing. */
+  readonly promptCache: () => PromptCache | undefined;
   /** Whether nothing goes on in Pi that asking it to compact would abort. */
   readonly isIdle: () => boolean;
   readonly compact: (handlers: { onError: (error: Error) => void }) => void;

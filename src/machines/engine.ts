@@ -146,6 +146,7 @@ export function createEngine({ inspect, keyframe, drawsArrows = true }: EngineOp
       workers: state.workers,
       compactionFailure: state.compactionFailure,
       replacedFolds: state.replacedFolds,
+      modelFailures: state.modelFailures,
       emptyRange: state.emptyRange,
     }),
     stop() {

@@ -20,6 +20,12 @@ export const KeyframeSchema = z.object({
     reflector: WorkerRecordSchema,
     dropper: WorkerRecordSchema,
   }),
+  modelFailures: z
+    .record(
+      z.string(),
+      z.object({ failures: z.int(), at: z.string(), kind: z.string(), message: z.string() }),
+    )
+    .optional(),
   compactionFailure: z.object({ kind: z.string(), message: z.string(), at: z.string() }).nullable(),
   replacedFolds: z
     .object({ count: z.int(), at: z.string(), by: z.enum(["extension", "pi"]) })

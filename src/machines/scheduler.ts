@@ -69,6 +69,8 @@ export const schedulerMachine = schedulerSetup.createMachine({
         "branch.extended": { actions: tell(...inputsChanged) },
         "branch.replaced": { actions: tell(...inputsChanged) },
         "model.selected": { actions: tell(...inputsChanged) },
+        // The others have nothing to do with what the agent's next request costs.
+        "cache.expired": { actions: tell(["compaction", "input.changed"]) },
         "agent.started": {
           actions: tell(
             ...turn("agent.started"),

@@ -2,6 +2,15 @@ import { z } from "zod";
 
 const tokens = () => z.int().positive();
 
+const modelSetting = () =>
+  z.object({
+    provider: z.string().min(1),
+    id: z.string().min(1),
+    // A word that is none of these is named and passed over; it must not cost the user the model.
+    thinking: z.enum(["off", "minimal", "low", "medium", "high", "xhigh"]).optional().catch(undefined),
+  });
+const workerSetting = () => z.object({ model: modelSetting() }).optional();
+
 /**
  * Everything a user can set under `observational-memory` in Pi's settings. The shape is flat on purpose: it
  * is the existing V3 extension's namespace. One schema gives the validation, the defaults, the JSON schema
@@ -22,6 +31,12 @@ export const SettingsSchema = z.object({
   compactAfterTokens: tokens()
     .default(81_000)
     .describe("Source tokens since the last compaction's cut after which compaction is due."),
+  idleCompaction: z
+    .enum(["off", "auto"])
+    .default("off")
+    .describe(
+      "auto: also compact while nothing goes on and the provider's prompt cache has run out, if the next request then costs at least $0.05 and a quarter less. It goes by the cache's lifetime and the price that Pi knows of the session's model; without them nothing is done.",
+    ),
   compactAfterTokensMode: z
     .enum(["calibrated", "ratio"])
     .default("calibrated")
@@ -83,16 +98,26 @@ export const SettingsSchema = z.object({
     .positive()
     .default(180_000)
     .describe("Time after which a worker run that has not ended is stopped and counts as failed."),
-  model: z
-    .object({
-      provider: z.string().min(1),
-      id: z.string().min(1),
-      // A word that is none of these is named and passed over; it must not cost the user the model.
-      thinking: z.enum(["off", "minimal", "low", "medium", "high", "xhigh"]).optional().catch(undefined),
-    })
+  model: modelSetting()
     .optional()
     .describe(
       "Model that the workers use, by Pi's provider name and model id, and how much it thinks where it can, from off to xhigh. Unset: the session's model. Unset thinking, also of the session's model: low.",
+    ),
+  workers: z
+    .object({ observer: workerSetting(), reflector: workerSetting(), dropper: workerSetting() })
+    .optional()
+    .describe("A model of its own for each worker that is named here, as in model. The others use model."),
+  fallbackModels: z
+    .array(modelSetting())
+    .default([])
+    .describe(
+      "Models to ask in this order when a worker's model is down, out of quota or refuses. A model that failed is left alone for a minute, doubling to 20, and then asked first again.",
+    ),
+  sessionFallback: z
+    .boolean()
+    .default(false)
+    .describe(
+      "Ask the session's own model when every other has failed. false: it is used only where no model is set, or where it is named.",
     ),
   budget: z
     .object({
@@ -145,6 +170,9 @@ export const SettingsSchema = z.object({
 });
 
 export type Settings = z.infer<typeof SettingsSchema>;
+
+/** A model as the settings name it, and how much it is to think */
+export type ModelSetting = NonNullable<Settings["model"]>;
 
 export const DEFAULT_SETTINGS: Settings = SettingsSchema.parse({});
 

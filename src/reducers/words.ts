@@ -61,12 +61,26 @@ export const EVENT_LABELS: Readonly<Record<EngineEvent["type"], string>> = {
   "compaction.started": "compaction begins",
   "compaction.finished": "compacted",
   "compaction.failed": "compaction failed",
+  "cache.expired": "prompt cache ran out",
+  "cache.warmed": "prompt cache warmed",
 };
 
 type RunFinished = EngineEventOf<"run.finished">;
 
 /** How a run ended, in a few words. */
-export function resultWords({ outcome, worker, records, failure }: RunFinished): string {
+export function resultWords(run: RunFinished): string {
+  const passedOver = passedOverWords(run);
+  return passedOver === ""
+    ? outcomeWords(run)
+    : `${outcomeWords(run)}; asked ${run.model} after ${passedOver}`;
+}
+
+/** Which models failed before the one that was asked last, and how; `""` where there were none. */
+export function passedOverWords({ passedOver = [] }: Pick<RunFinished, "passedOver">): string {
+  return listed(passedOver.map(({ model, failure }) => `${model} failed ${failureWords(failure)}`));
+}
+
+function outcomeWords({ outcome, worker, records, failure }: RunFinished): string {
   switch (outcome) {
     case "recorded":
       return `${worker === "dropper" ? "dropped" : "recorded"} ${countOf(records, worker === "reflector" ? "reflection" : "observation")}`;

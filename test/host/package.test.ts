@@ -36,6 +36,7 @@ const ENTRIES = [
 interface Manifest {
   dependencies: Record<string, string>;
   peerDependencies: Record<string, string>;
+  peerDependenciesMeta: Record<string, { optional?: boolean }>;
   exports: Record<"." | "./replay", Record<string, string>>;
   bin: Record<string, string>;
   pi: { extensions: string[]; changelogPath?: string };
@@ -115,7 +116,16 @@ describe("the tarball", () => {
     expect(manifest.keywords).toContain("pi-package");
     const host = (name: string) => name.startsWith("@earendil-works/");
     expect(Object.keys(manifest.dependencies).filter(host)).toEqual([]);
-    expect(new Set(Object.values(manifest.peerDependencies))).toEqual(new Set(["*"]));
+    const peers = Object.entries(manifest.peerDependencies).filter(([name]) => host(name));
+    expect(new Set(peers.map(([, range]) => range))).toEqual(new Set(["*"]));
+  });
+
+  it("leaves to its user what few need", () => {
+    const others = Object.keys(manifest.peerDependencies).filter(
+      (name) => !name.startsWith("@earendil-works/"),
+    );
+    expect(others).toEqual(["@opentelemetry/api", "@opentelemetry/sdk-node"]);
+    for (const name of others) expect(manifest.peerDependenciesMeta[name]).toEqual({ optional: true });
   });
 
   it("has a changelog in the form that Pi shows, up to its version", () => {
@@ -247,5 +257,38 @@ describe("the extension in a real Pi", () => {
     } finally {
       await pi.stop();
     }
+  });
+
+  it("says once what telemetry lacks, and works on", async () => {
+    const pi = await startPi({
+      dir: join(dir, "pi-telemetry"),
+      modelUrl: "http://127.0.0.1:9/v1",
+      settings: { "observational-memory": NEVER },
+      extensions: [unpacked],
+      env: COLLECTOR,
+    });
+    try {
+      await pi.command("/om:status");
+      expect((await pi.command("/om:status")).join("\n")).toMatch(/observ/i);
+      const told = pi.uiRequests.flatMap(({ method, message }) =>
+        method === "notify" && message?.includes("OpenTelemetry") ? [message] : [],
+      );
+      expect(told).toEqual([MISSING]);
+    } finally {
+      await pi.stop();
+    }
+  });
+});
+
+const COLLECTOR = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" };
+const MISSING =
+  "OpenTelemetry is asked for, and @opentelemetry/api is not installed beside Memory Lanes. Run: npm install @opentelemetry/api @opentelemetry/sdk-node";
+
+describe("the command without the packages of telemetry", () => {
+  it("says which to install", async () => {
+    const bin = join(unpacked, "src/host/cli/bin.js");
+    const recording = join(ROOT, "test/recordings/main-job.ndjson");
+    const ended = run(process.execPath, [bin, "otel", recording], { env: { ...process.env, ...COLLECTOR } });
+    await expect(ended).rejects.toMatchObject({ code: 2, stderr: `memory-lanes: ${MISSING}\n` });
   });
 });

@@ -45,7 +45,7 @@ const size = fc.record({
 
 /** From the smallest that has room for a worker to a million, small ones as often as large ones. */
 const window = fc
-  .double({ min: Math.log(6250), max: Math.log(1_000_000), noNaN: true })
+  .double({ min: Math.log(6350), max: Math.log(1_000_000), noNaN: true })
   .map((log) => Math.round(Math.exp(log)));
 
 const settings = fc.record({
@@ -186,7 +186,7 @@ async function requestsOf(
     },
   };
   const command = { type: "startRun", runId: "r", worker, failures, emptyUpToId: null } as const;
-  const end = await firstValueFrom(JOBS[worker](sessionWith(memory, given), command, access));
+  const end = await firstValueFrom(JOBS[worker](sessionWith(memory, given), command, access, 5000));
   expect(end.outcome).toBe("empty");
   return requests;
 }

@@ -19,6 +19,7 @@ import {
   toolNames,
 } from "../../demo/model/scripted-model.ts";
 import { preparePi, SCRIPTED_MODEL } from "../../demo/pi/pi-launch.ts";
+import { KEPT_HEADING } from "../../scripts/eval/ask.ts";
 import type { Evaluation } from "../../scripts/eval/evaluation.ts";
 import { type Cut, scriptOf } from "../../scripts/eval/play.ts";
 import { readQuestions } from "../../scripts/eval/questions.ts";
@@ -49,6 +50,7 @@ const QUESTIONS = [
   { id: "refused", question: "Refuse: when does bay 3 open?", expected: opens(3) },
   { id: "unmarked", question: "When does bay 4 open?", expected: `${opens(4)}, unmarked` },
   { id: "later", question: "When does bay 5 open?", expected: opens(5) },
+  { id: "kept", question: "When does bay 11 open?", expected: opens(11) },
 ];
 
 /** Answers with what it has that speaks of the bay in question; recalls the line first if it can. */
@@ -57,9 +59,10 @@ function answer(request: ChatRequest) {
   const bay = /bay (\d+)/.exec(question)?.[1];
   const hasTool = toolNames(request).includes("recall");
   if (question.startsWith("Refuse") && !hasTool) return FAULTS.unauthorised();
-  const line = systemText(request)
-    .split("\n")
-    .find((one) => one.startsWith("[") && one.includes(`bay ${bay} opens`));
+  const [summary = "", kept = ""] = systemText(request).split(KEPT_HEADING);
+  const line =
+    summary.split("\n").find((one) => one.startsWith("[") && one.includes(`bay ${bay} opens`)) ??
+    kept.split("\n").find((one) => one.includes(`bay ${bay} opens`));
   if (line === undefined) return { text: "not known" };
   const id = line.slice(1, 13);
   const results = freshToolResults(request);
@@ -85,7 +88,7 @@ let dir = "";
 let model: ScriptedModel;
 let env: NodeJS.ProcessEnv = {};
 /** What the server says that it counted, by who asked */
-const counted = new Map<Role | "grader", { requests: number; input: number; output: number }>();
+const counted = new Map<Role | "grader" | "kept", { requests: number; input: number; output: number }>();
 
 /** The same answers with a count of tokens of their own, which is remembered. */
 function counting(handler: Handler): Handler {
@@ -104,9 +107,9 @@ function counting(handler: Handler): Handler {
   };
 }
 
-function roleIn(request: ChatRequest): Role {
+function roleIn(request: ChatRequest): Role | "kept" {
   const [tool] = toolNames(request);
-  if (tool === undefined) return "summariser";
+  if (tool === undefined) return systemText(request).includes(KEPT_HEADING) ? "kept" : "summariser";
   return tool === "recall" ? "agent" : "observer";
 }
 
@@ -167,7 +170,7 @@ afterAll(async () => {
 });
 
 describe("npm run eval", () => {
-  it("plays a session, asks of its summary with and without recall, and counts what the provider counts", async () => {
+  it("plays a session, asks of its summary alone, with what was kept and with recall, and counts what the provider counts", async () => {
     const args = ["session.jsonl", "questions.json", ...PLAYED];
     const { out, err, code } = await evaluation(
       ...args,
@@ -204,16 +207,21 @@ describe("npm run eval", () => {
     expect(byId.get("unmarked")?.summary).toMatchObject({
       ...{ text: expect.stringContaining(opens(4)), error: "not graded: the grader's reply holds no mark" },
     });
+    // Its message was kept, so that it is no fault of the summary that it does not tell.
+    expect(byId.get("kept")).toMatchObject({ summary: { mark: 0 }, kept: { mark: 1 } });
     expect(told.scores).toMatchObject({
-      summary: { points: 4, of: 5, critical: 1, ofCritical: 1, failed: 2, calls: 0, characters: 0 },
-      recall: { points: 6, of: 6, critical: 1, ofCritical: 1, failed: 1, calls: 5 },
+      summary: { points: 4, of: 6, critical: 1, ofCritical: 1, failed: 2, calls: 0, characters: 0 },
+      kept: { points: 5, of: 6, critical: 1, ofCritical: 1, failed: 2, calls: 0 },
+      recall: { points: 6, of: 7, critical: 1, ofCritical: 1, failed: 1, calls: 5 },
     });
 
-    const server = (role: Role | "grader") => counted.get(role) ?? { requests: 0, input: 0, output: 0 };
+    const server = (role: Role | "grader" | "kept") =>
+      counted.get(role) ?? { requests: 0, input: 0, output: 0 };
     const cost = ({ input, output }: { input: number; output: number }) => (input + 10 * output) / 1e6;
     for (const [purpose, role] of [
       ["memory", "observer"],
       ["answers", "summariser"],
+      ["kept", "kept"],
       ["recall", "agent"],
       ["grading", "grader"],
     ] as const) {
@@ -240,8 +248,9 @@ describe("npm run eval", () => {
       /Compaction after [\d,]+ tokens: summary of [\d,]+ characters, about [\d,]+ tokens; \d+ observ/,
     );
     expect(out).toMatch(/summary alone +│ 3 of 4 +│ 1 of 1 +│ 0 /);
-    expect(out).toMatch(/summary and recall │ 4 of 4 +│ 1 of 1 +│ 0 +│ 2 /);
-    expect(out).toMatch(/grading +│ 4 +│/);
+    expect(out).toMatch(/summary and kept messages │ 3 of 4 +│ 1 of 1 +│ 0 /);
+    expect(out).toMatch(/summary and recall +│ 4 of 4 +│ 1 of 1 +│ 0 +│ 2 /);
+    expect(out).toMatch(/grading +│ 6 +│/);
     expect(out).toContain("Not right, summary alone:\n  keeper: 0, it does not");
   });
 

@@ -52,8 +52,13 @@ export type JobResult = Omit<RunResult, "failure"> & {
   asked?: number;
 };
 
-/** Gathers what a worker reads, runs it, and emits its result, once. It appends nothing itself. */
-export type Job = (session: LiveSession, command: StartRun, access: ModelAccess) => Observable<JobResult>;
+/** Gathers what a worker reads, runs it within `timeoutMs`, and emits its result, once. It appends nothing itself. */
+export type Job = (
+  session: LiveSession,
+  command: StartRun,
+  access: ModelAccess,
+  timeoutMs: number,
+) => Observable<JobResult>;
 
 /** A result where nothing was done. */
 export const NOTHING_DONE: Omit<JobResult, "outcome"> = {
@@ -67,10 +72,10 @@ export const NOTHING_DONE: Omit<JobResult, "outcome"> = {
 
 const NOTHING_TO_READ: JobResult = { ...NOTHING_DONE, outcome: "empty" };
 
-const observe: Job = (session, command, access) => {
+const observe: Job = (session, command, access, timeoutMs) => {
   const state = session.state();
   const { branch, ledger } = state.session;
-  const limits = limitsFor(session, access);
+  const limits = limitsFor(session, access, timeoutMs);
   const largest = largestChunk(access, limits);
   const whole = Math.min(largest, observerChunkBudget(state.settings, access.model.contextWindow));
   const { start, maxTokens } = observerChunk(state, command, whole);
@@ -107,13 +112,13 @@ const observe: Job = (session, command, access) => {
   );
 };
 
-const reflect: Job = (session, _command, access) => {
+const reflect: Job = (session, _command, access, timeoutMs) => {
   const { input, reflected, coversUpToId } = poolOf(session);
   if (coversUpToId === undefined || input.observations.length === 0) return of(NOTHING_TO_READ);
   const { ledger } = session.state().session;
   const statusOf = (id: string) => memoryStatus(ledger, "reflections", id);
   const read = { ...input, reflected, statusOf, ...cleaning(session) };
-  return runReflector(read, access, limitsFor(session, access)).pipe(
+  return runReflector(read, access, limitsFor(session, access, timeoutMs)).pipe(
     map((result) =>
       jobResult(
         result,
@@ -126,7 +131,7 @@ const reflect: Job = (session, _command, access) => {
   );
 };
 
-const drop: Job = (session, _command, access) => {
+const drop: Job = (session, _command, access, timeoutMs) => {
   const { input, coversUpToId } = poolOf(session);
   const { session: memory, settings } = session.state();
   const maximum = maximumDrops(memory.ledger, settings);
@@ -139,7 +144,7 @@ const drop: Job = (session, _command, access) => {
     poolTokens: memory.ledger.activeTokens,
     targetTokens: poolTarget(settings),
   };
-  return runDropper(pool, access, limitsFor(session, access)).pipe(
+  return runDropper(pool, access, limitsFor(session, access, timeoutMs)).pipe(
     map((result) =>
       jobResult(result, coversUpToId, 0, {
         customType: OBSERVATIONS_DROPPED,
@@ -195,13 +200,13 @@ function cleaning(session: LiveSession): { clean?: Clean } {
   return session.state().settings.redactSecrets ? { clean: (line) => redacted(line) } : {};
 }
 
-function limitsFor(session: LiveSession, access: ModelAccess): WorkerLimits {
+function limitsFor(session: LiveSession, access: ModelAccess, timeoutMs: number): WorkerLimits {
   const { settings } = session.state();
   return {
     maxTurns: settings.agentMaxTurns,
     maxTokens: outputBudget(access.model, settings.agentMaxTokens),
-    thinking: thinkingFor(access.model, settings),
-    timeoutMs: settings.workerTimeoutMs,
+    thinking: thinkingFor(access.model, access.thinking),
+    timeoutMs,
   };
 }
 
@@ -219,6 +224,7 @@ function jobResult<T>(
     requests: result.requests,
     sourceTokens,
     usage: result.usage,
+    requestTimes: result.requestTimes,
     asked: result.asked,
     ...(result.failure && { failure: result.failure }),
     ...(result.outcome === "recorded" && { entries }),

@@ -4,15 +4,13 @@ import { type Branch, isSourceAt, NOWHERE, positionOf } from "../../reducers/bra
 import type { Unstamped } from "../../reducers/engine/events.ts";
 import type { Worker } from "../../reducers/engine/lane-names.ts";
 import { COST, type CostRecorded } from "../../reducers/ledger/records.ts";
-import { messageOf } from "../../reducers/message-of.ts";
 import type { SessionState } from "../../reducers/session.ts";
 import { commandsOf, type Effect } from "../effect.ts";
 import type { LiveSession } from "../live-session.ts";
-import { JOBS, type JobResult, type LedgerEntry, NOTHING_DONE } from "./jobs.ts";
+import { attemptsOf, failedResult } from "./attempts.ts";
+import { type JobResult, type LedgerEntry, NOTHING_DONE } from "./jobs.ts";
 import { createLearntWindows, type LearntWindows } from "./model/learnt-windows.ts";
-import { WindowTooSmallError } from "./model/prompt-room.ts";
-import type { ModelAccess } from "./model/request.ts";
-import { mayAskAgain, withinDayBudget } from "./run-budget.ts";
+import { withinDayBudget } from "./run-budget.ts";
 
 const ABORTED: JobResult = { ...NOTHING_DONE, outcome: "aborted" };
 
@@ -56,13 +54,12 @@ function runOf(command: StartRun, session: LiveSession, windows: LearntWindows):
   const run$ = defer(() => {
     if (isTooLate) return of(ABORTED);
     if (session.isExtendedElsewhere()) return of(stale(NOTHING_DONE));
-    return withinDayBudget(session, () => {
-      const read = session.state().session;
-      return jobOf(command, session, windows).pipe(
-        map((result) => appended(session, command.worker, result, read)),
+    return withinDayBudget(session, () =>
+      attemptsOf(command, session, windows).pipe(
+        map(({ result, read }) => appended(session, command.worker, result, read)),
         tap(({ paid }) => keepCost(session, paid)),
-      );
-    });
+      ),
+    );
   });
   // A tick later: the hook that a run starts from must not wait for its prompt to be built.
   return nextTick.pipe(
@@ -79,38 +76,6 @@ const nextTick = new Observable<void>((subscriber) => {
   return () => clearImmediate(tick);
 });
 
-function jobOf(command: StartRun, session: LiveSession, windows: LearntWindows): Observable<JobResult> {
-  const choice = session.workerModel();
-  if ("problem" in choice) {
-    return of({ ...NOTHING_DONE, outcome: "failed", failure: { kind: "no-model", message: choice.problem } });
-  }
-  const access = whileOpen(session, windows.within(choice.access));
-  return JOBS[command.worker](session, command, access).pipe(
-    tap(({ asked = 0, failure }) => windows.went(access, asked, failure)),
-    map((result) => ({ ...result, ...paidIn(result, command, access) })),
-  );
-}
-
-/** What a run took, if a model answered it. Pi knows no price of a model all of whose prices are zero. */
-function paidIn(
-  { usage }: JobResult,
-  { runId, worker }: StartRun,
-  { model }: ModelAccess,
-): Pick<JobResult, "paid"> {
-  const { cost, ...tokens } = usage;
-  if (Object.values(usage).every((amount) => amount === 0)) return {};
-  const isPriced =
-    cost > 0 || Object.values(model.cost ?? {}).some((price) => typeof price === "number" && price > 0);
-  const paid = {
-    worker,
-    model: `${model.provider}/${model.id}`,
-    usage: tokens,
-    ...(isPriced && { cost }),
-    runId,
-  };
-  return { paid };
-}
-
 /**
  * Writes what a run took, after what it recorded. A session that is gone, or written to by others, cannot be told; a run
  * whose records stand has not failed for it, and its spend reads "at least" from then on.
@@ -122,18 +87,6 @@ function keepCost(session: LiveSession, paid: CostRecorded | undefined): void {
   } catch {
     // The file could not be written to; Pi says so itself at its next entry.
   }
-}
-
-/** The same access, for as long as there is a session to ask it for. */
-function whileOpen(session: LiveSession, access: ModelAccess): ModelAccess {
-  return {
-    ...access,
-    stream(context, options) {
-      if (!session.isOpen()) throw new Error("the session has ended");
-      return access.stream(context, options);
-    },
-    mayAskAgain: (used) => mayAskAgain(session, used),
-  };
 }
 
 /**
@@ -154,7 +107,8 @@ function appended(session: LiveSession, worker: Worker, result: JobResult, read:
     if (entries.length > 0) session.append(entries);
     return result;
   } catch (error) {
-    return { ...result, ...failedResult(error), usage: result.usage, requests: result.requests };
+    const { outcome, failure, records, coversUpToId } = failedResult(error);
+    return { ...result, outcome, records, coversUpToId, ...(failure && { failure }) };
   }
 }
 
@@ -194,9 +148,4 @@ function standsAnew(branch: Branch, before: Branch, watermark: number, coversUpT
     if (isSourceAt(branch, at) && !isSourceAt(before, at)) return true;
   }
   return false;
-}
-
-function failedResult(error: unknown): JobResult {
-  const kind = error instanceof WindowTooSmallError ? "window-too-small" : "other";
-  return { ...NOTHING_DONE, outcome: "failed", failure: { kind, message: messageOf(error) } };
 }

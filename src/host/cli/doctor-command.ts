@@ -1,6 +1,11 @@
 import { Command } from "commander";
+import { fieldsOf, textOf } from "../../reducers/entries/entry.ts";
 import { countOf } from "../../reducers/words.ts";
 import type { SettingsProblem } from "../settings/settings.ts";
+import { runBatch } from "./batch/batch.ts";
+import { batchFiles } from "./batch/batch-files.ts";
+import { splitOptions, withBatchOptions } from "./batch/batch-options.ts";
+import type { BatchOptions } from "./batch/batch-record.ts";
 import { checkExtension } from "./doctor/extension-check.ts";
 import { type Finding, findingsOf } from "./doctor/finding.ts";
 import { checkModel } from "./doctor/model-check.ts";
@@ -11,8 +16,9 @@ import { EXIT, type Io } from "./io.ts";
 import { examples } from "./options.ts";
 
 export function doctorCommand(io: Io, exit: (code: number) => void): Command {
-  return new Command("doctor")
+  const command = new Command("doctor")
     .description("Check Pi, the extension, settings, model and the latest sessions, and say what to do")
+    .argument("[files...]", "only the memory in these Pi sessions: files, folders of them, globs")
     .option("--json", "NDJSON, a finding a line, as docs/replay.md describes it")
     .addHelpText(
       "after",
@@ -21,7 +27,32 @@ export function doctorCommand(io: Io, exit: (code: number) => void): Command {
         ["doctor --json | jq 'select(.level == \"error\")'", "for programs"],
       ),
     )
-    .action(async (options: { json?: boolean }) => exit(await examine(io, options)));
+    .action(async (files: string[], options: DoctorOptions) =>
+      exit(await (files.length > 0 ? examineSessions(io, files, options) : examine(io, options))),
+    );
+  return withBatchOptions(command);
+}
+
+interface DoctorOptions extends BatchOptions {
+  json?: boolean;
+}
+
+/** The health of memory in many sessions; a problem of one is a finding. */
+function examineSessions(io: Io, args: readonly string[], options: DoctorOptions): Promise<number> {
+  const { batch } = splitOptions(options);
+  return runBatch(io, {
+    ...{ verb: "doctor", files: batchFiles(args), options: {}, batch },
+    lineOf: ({ file, error, result }) => `${file}: ${error ?? healthWords(result)}`,
+  });
+}
+
+function healthWords(result: unknown): string {
+  const { problems, entries, observations, reflections } = fieldsOf(result);
+  const messages = Array.isArray(problems)
+    ? problems.map((problem) => textOf(fieldsOf(problem).message))
+    : [];
+  if (messages.length > 0) return messages.join("; ");
+  return `${countOf(Number(entries), "entry", "entries")}, ${countOf(Number(observations), "active observation")}, ${countOf(Number(reflections), "reflection")}`;
 }
 
 async function examine(io: Io, { json = false }: { json?: boolean }): Promise<number> {

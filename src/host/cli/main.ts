@@ -6,11 +6,13 @@ import { exportCommand } from "./export/export-command.ts";
 import { inspectCommand } from "./inspect-command.ts";
 import { createIo, EXIT, type Io, UsageError } from "./io.ts";
 import { examples } from "./options.ts";
+import { otelCommand } from "./otel-command.ts";
 import { recallCommand } from "./recall-command.ts";
 import { replayCommand } from "./replay/replay-command.ts";
 import { scrubCommand } from "./scrub-command.ts";
 import { searchCommand } from "./search-command.ts";
 import { sessionsCommand } from "./sessions-command.ts";
+import { statsCommand } from "./stats/stats-command.ts";
 import { tuneCommand } from "./tune/tune-command.ts";
 import { viewCommand } from "./view-command.ts";
 
@@ -20,11 +22,13 @@ const SUBCOMMANDS: readonly ((io: Io, exit: (code: number) => void) => Command)[
   replayCommand,
   inspectCommand,
   tuneCommand,
+  statsCommand,
   viewCommand,
   recallCommand,
   exportCommand,
   searchCommand,
   scrubCommand,
+  otelCommand,
   doctorCommand,
 ];
 

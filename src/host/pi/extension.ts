@@ -95,6 +95,10 @@ export default function memoryLanes(pi: ExtensionAPI): void {
     attempt(ctx, (session) => session.agentSettled(event.aborted === true)),
   );
   pi.on("model_select", (_event, ctx) => enqueue(ctx, (session) => session.modelSelected()));
+  // Pi's own decision stands; what it comes to is how long the cache lives on.
+  pi.on("cache_warming_decision", (event, ctx) => {
+    if (event.action === "warm") enqueue(ctx, (session) => session.cacheWarmed());
+  });
   pi.on("session_tree", (_event, ctx) => enqueue(ctx, (session) => session.branchMoved()));
   pi.on("context", async ({ messages }, ctx) => {
     // Nobody waits for the engine here but who has forgotten something of a summary.

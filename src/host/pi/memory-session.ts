@@ -9,7 +9,9 @@ import { compactionRequests } from "../../effects/compaction.ts";
 import { watching } from "../../effects/effect.ts";
 import type { LiveSession } from "../../effects/live-session.ts";
 import { runLoop } from "../../effects/loop.ts";
+import { promptCacheWatch } from "../../effects/prompt-cache.ts";
 import { whenGone } from "../../effects/session-life.ts";
+import { openTelemetry } from "../../effects/telemetry/telemetry.ts";
 import { workerRuns } from "../../effects/workers/runs.ts";
 import { createEngine } from "../../machines/engine.ts";
 import type { Unstamped } from "../../reducers/engine/events.ts";
@@ -23,11 +25,13 @@ import { messageOf } from "../../reducers/message-of.ts";
 import { type RecallOptions, renderRecall } from "../../reducers/recall/recall-text.ts";
 import { redactedLookup } from "../../reducers/redact.ts";
 import { foldWords } from "../../reducers/words.ts";
-import { loadSettings, settingsWarning } from "../settings/settings.ts";
+import { loadSettings, settingsFiles, settingsWarning } from "../settings/settings.ts";
 import { announcements, workersAreIdle } from "./announcements.ts";
 import { branchChange, describeBranch, entriesAmong } from "./branch-sync.ts";
 import { budgetNotices } from "./budget/budget-notices.ts";
 import { openDayBudget } from "./budget/day-budget.ts";
+import { createCompactionRequests } from "./compaction/compaction-requests.ts";
+import { keptByPi, promptCacheOf } from "./compaction/prompt-cache.ts";
 import { foldedTokens, foldRequest } from "./fold-request.ts";
 import { createHandCommands } from "./hand/hand-commands.ts";
 import { withoutForgotten } from "./hand/sent-messages.ts";
@@ -86,15 +90,15 @@ export function openMemorySession(
   let hasToldOfOthers = false;
   /** Whether the agent's latest run was broken off, as a signal to end Pi does. */
   let wasAborted = false;
-  /** The end of the compaction that Pi was asked for last */
-  let compaction = Promise.resolve();
-  const { settings, problems } = loadSettings({
+  const compactions = createCompactionRequests(ctx);
+  const places = {
     agentDir: host.getAgentDir(),
     cwd: ctx.cwd,
     configDirName: host.CONFIG_DIR_NAME,
     projectTrusted: ctx.isProjectTrusted(),
     env: process.env,
-  });
+  };
+  const { settings, problems } = loadSettings(places);
   const entryOf: EntryLookup = (id) => manager.getEntry(id);
   /** Whatever of the session is read, by workers, recall, view or page, is found here. */
   const lookup = settings.redactSecrets ? redactedLookup(entryOf) : entryOf;
@@ -133,19 +137,11 @@ export function openMemorySession(
       sync();
     },
     dayBudget,
-    workerModel: () => modelFor(ctx, settings.model),
+    workerModel: (setting) => modelFor(ctx, setting),
+    promptCache: () =>
+      isOpen() && !compactions.takeTurns() ? promptCacheOf(ctx, keptByPi(settingsFiles(places))) : undefined,
     isIdle: () => isOpen() && ctx.isIdle(),
-    compact({ onError }) {
-      const ended = Promise.withResolvers<void>();
-      ctx.compact({
-        onComplete: () => ended.resolve(),
-        onError(error) {
-          ended.resolve();
-          onError(error);
-        },
-      });
-      compaction = ended.promise;
-    },
+    compact: compactions.compact,
     notify: (message, level) => {
       if (isOpen() && ctx.hasUI) ctx.ui.notify(harmlessText(message), level);
     },
@@ -167,6 +163,16 @@ export function openMemorySession(
         onFailure: (message) => session.notify(message, "warning"),
       })
     : undefined;
+  const { hasUI } = ctx;
+  const telemetry = openTelemetry({
+    env: process.env,
+    version: packageJson.version,
+    onProblem(message) {
+      // Where there is no user interface nobody would see that nothing is sent, and the session may be over by now.
+      if (hasUI) session.notify(message, "warning");
+      else process.stderr.write(`${harmlessText(message)}\n`);
+    },
+  });
   // A terminal has a line for each ledger entry (entry-renderers.ts); a notice would say it twice.
   const showsEntries = ctx.mode === "tui" && pi.registerEntryRenderer !== undefined;
   const demands = createRunDemands({
@@ -185,9 +191,11 @@ export function openMemorySession(
     closed$,
     effects: [
       ...(recorder ? [watching(recorder.take)] : []),
+      ...(telemetry ? [telemetry.effect] : []),
       workerRuns,
       announcements(pi),
       compactionRequests,
+      promptCacheWatch,
       whenGone(() => void close("disposed")),
       watching(history.add),
       footer(ctx),
@@ -252,7 +260,10 @@ export function openMemorySession(
     } finally {
       closed$.next();
     }
-    await Promise.allSettled([ui.close(), recorder?.close(), dayBudget?.idle()]);
+    // Any other reason is that another session follows.
+    const isLast = why === "quit" || why === "disposed";
+    const telling = telemetry?.close({ isLast });
+    await Promise.allSettled([ui.close(), recorder?.close(), dayBudget?.idle(), telling]);
     engine.stop();
   }
 
@@ -263,9 +274,10 @@ export function openMemorySession(
     agentSettled(aborted: boolean): Promise<void> {
       wasAborted = aborted;
       hear({ type: "agent.settled", aborted });
-      return compaction;
+      return compactions.ended();
     },
     modelSelected: () => hear({ type: "model.selected", ...contextWindowOf(ctx) }),
+    cacheWarmed: () => hear({ type: "cache.warmed" }),
     branchMoved: sync,
 
     /** Answers Pi's compaction from the ledger; nothing when memory is empty, so that Pi does it. */
@@ -315,6 +327,7 @@ export function openMemorySession(
       }),
 
     async recall({ id, ...options }: { id?: string | undefined } & RecallOptions) {
+      const startedAt = session.now();
       sync();
       if (id === undefined || id.trim() === "") {
         const text = await ui.search(options.query ?? "", "agent");
@@ -322,6 +335,9 @@ export function openMemorySession(
       }
       const recalled = recallFrom(engine.state.session, lookup, givenMemoryId(id));
       const rendered = renderRecall(recalled, options);
+      const text = isFound(recalled) ? rendered.text : undefined;
+      const facts = { sessionId, id: recalled.id, query: options.query, text };
+      telemetry?.recall({ ...facts, startedAt, endedAt: session.now() });
       // Pi before 1.0 knows of a tool's failure only when it throws.
       if (!isFound(recalled)) throw new Error(rendered.text);
       return {

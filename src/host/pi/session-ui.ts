@@ -8,12 +8,12 @@ import { messageOf } from "../../reducers/message-of.ts";
 import { queryProblem, searchText } from "../../reducers/recall/search/search-text.ts";
 import type { InspectServer } from "../inspector/server/inspect-server.ts";
 import type { SettingsProblem } from "../settings/settings.ts";
-import { modelName } from "./model-choice.ts";
 import { type RecordingStart, recordingName } from "./recording/session-recorder.ts";
 import { demandedLane, type RunDemands } from "./run-demand.ts";
 import { openLanesOverlay, type PiTui } from "./ui/lanes-overlay.ts";
 import { lanesText } from "./ui/lanes-overlay-text.ts";
 import { memoryView, type ViewMode } from "./ui/memory-view.ts";
+import { modelLines } from "./ui/model-lines.ts";
 import { statusReport } from "./ui/status-report.ts";
 
 interface SessionUiOptions {
@@ -77,8 +77,8 @@ function savedFrom(history: readonly Step[], { header, restored, keyframe }: Rec
 export function createSessionUi(options: SessionUiOptions, show: Show) {
   const { engine, steps$, history, start, session, demands, problems, copy } = options;
   const { isOpen, lookup, sync } = session;
-  const workerModel = () => modelName(session.workerModel());
   let searching: Promise<SessionSearch> | undefined;
+  const models = () => modelLines(session);
   let serving: Promise<InspectServer> | undefined;
 
   /** The server is loaded on request only; one serves all who look. */
@@ -117,7 +117,7 @@ export function createSessionUi(options: SessionUiOptions, show: Show) {
     showStatus(command: ExtensionContext): void {
       sync();
       const { state, snapshot } = engine;
-      show(command, statusReport({ state, snapshot, lookup, problems, workerModel: workerModel() }));
+      show(command, statusReport({ state, snapshot, lookup, problems, models: models() }));
     },
 
     async showView(args: string, command: ExtensionContext): Promise<void> {
@@ -169,11 +169,11 @@ export function createSessionUi(options: SessionUiOptions, show: Show) {
     async showLanes(command: ExtensionContext, tui: () => Promise<PiTui>): Promise<void> {
       sync();
       if (command.mode === "tui") {
-        await openLanesOverlay(command, { engine, steps$, workerModel, tui: await tui() });
+        await openLanesOverlay(command, { engine, steps$, models, tui: await tui() });
         return;
       }
       const { state, snapshot } = engine;
-      show(command, lanesText({ state, snapshot, workerModel: workerModel(), now: Date.now() }));
+      show(command, lanesText({ state, snapshot, models: models(), now: Date.now() }));
     },
 
     /** Runs a lane now. Print mode ends with its prompt, so only there the command waits for the result. */

@@ -15,7 +15,7 @@ type JsonSchema = z.core.JSONSchema.JSONSchema;
 /** The part of the JSON schema that says what one key takes. */
 export function keySchema(key: SettingsKey): JsonSchema {
   const { $schema: _, ...schema } = z.toJSONSchema(SettingsSchema.shape[key], { io: "input" });
-  return withoutIntegerLimits(schema);
+  return forEditors(schema);
 }
 
 /** What a key takes, in words: "a whole number above 0 and of at most 9007199254740991". */
@@ -60,27 +60,43 @@ function wordsFor(schema: JsonSchema): string {
     ];
     return [noun, limits.join(" and ")].filter((part) => part !== "").join(" ");
   }
+  if (schema.type === "array") return `a list [${shapeOf(schema.items)}, …]`;
   if (schema.type === "object" && schema.properties) {
     const { required = [] } = schema;
-    const members = required.map((name) => `${JSON.stringify(name)}: "…"`);
-    const optional = Object.entries(schema.properties).flatMap(([name, member]) =>
-      required.includes(name) || typeof member === "boolean" ? [] : [`"${name}" (${wordsFor(member)})`],
-    );
-    if (members.length === 0) return `an object with any of ${optional.join(", ")}`;
-    return [`an object { ${members.join(", ")} }`, ...optional].join(", if you like with ");
+    const optional = Object.entries(schema.properties).filter(([name]) => !required.includes(name));
+    const words = optional.map(([name, member]) => `"${name}" (${memberWords(member)})`);
+    if (required.length === 0) return `an object with any of ${words.join(", ")}`;
+    const object = `an object ${shapeOf(schema)}`;
+    return words.length === 0 ? object : `${object}, if you like with ${words.join(", ")}`;
   }
   // A new kind of setting without words here would read badly in a warning; the tests ask for each key's words.
   throw new Error(`No words for a setting of type ${String(schema.type)}`);
 }
 
+function memberWords(member: Member): string {
+  if (typeof member === "boolean" || member.type === "object") return `an object ${shapeOf(member)}`;
+  return wordsFor(member);
+}
+
+type Member = NonNullable<JsonSchema["properties"]>[string];
+
+/** What must be in a value, written as it is in the file: `{ "model": { "provider": "…", "id": "…" } }` */
+function shapeOf(schema: Member | JsonSchema["items"]): string {
+  if (typeof schema !== "object" || Array.isArray(schema) || schema.type !== "object") return '"…"';
+  const { required = [], properties = {} } = schema;
+  return `{ ${required.map((name) => `"${name}": ${shapeOf(properties[name])}`).join(", ")} }`;
+}
+
 /** zod bounds integers by what JavaScript can hold, which tells an editor nothing. Objects get closed for editors. */
-function withoutIntegerLimits(schema: JsonSchema): JsonSchema {
+function forEditors(schema: JsonSchema): JsonSchema {
   const { maximum, ...rest } = schema;
   const bounded = maximum === undefined || maximum === Number.MAX_SAFE_INTEGER ? rest : schema;
-  if (bounded.type !== "object") return bounded;
-  const members = Object.entries(bounded.properties ?? {}).map(([name, member]) => [
+  if (bounded.type === "array" && typeof bounded.items === "object" && !Array.isArray(bounded.items))
+    return { ...bounded, items: forEditors(bounded.items) };
+  if (bounded.type !== "object" || !bounded.properties) return bounded;
+  const members = Object.entries(bounded.properties).map(([name, member]) => [
     name,
-    typeof member === "boolean" ? member : withoutIntegerLimits(member),
+    typeof member === "boolean" ? member : forEditors(member),
   ]);
   return { ...bounded, properties: Object.fromEntries(members), additionalProperties: false };
 }

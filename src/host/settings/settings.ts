@@ -48,7 +48,7 @@ export function loadSettings(places: SettingsPlaces): LoadedSettings {
     problems: [],
     sources: Object.fromEntries(SETTINGS_KEYS.map((key) => [key, "default"])) as SettingsSources,
   };
-  for (const file of filesOf(places)) {
+  for (const file of settingsFiles(places)) {
     for (const [key, value] of Object.entries(readNamespace(file, loaded.problems)))
       take(loaded, file, key, value);
   }
@@ -65,8 +65,8 @@ export function settingsWarning(problems: readonly SettingsProblem[]): string | 
   return `Memory settings: ${first.key} in ${first.file} ${first.message}${rest}`;
 }
 
-/** The settings files, lowest layer first. They are the same file when the agent directory is the project's own folder. */
-function filesOf({ agentDir, cwd, configDirName, projectTrusted }: SettingsPlaces): string[] {
+/** Pi's settings files, lowest layer first. They are the same file when the agent directory is the project's own folder. */
+export function settingsFiles({ agentDir, cwd, configDirName, projectTrusted }: SettingsPlaces): string[] {
   const global = join(agentDir, "settings.json");
   const project = join(cwd, configDirName, "settings.json");
   return projectTrusted && project !== global ? [global, project] : [global];
@@ -93,10 +93,16 @@ function take(loaded: LoadedSettings, file: string, key: string, value: unknown)
   sources[key] = file;
 }
 
-/** Members of an object value that its schema does not know, or does not take as they are. */
+/** Members of an object or list that its schema does not know, or does not take as they are: `thinking`, `observer.model.x`. */
 function lostMembers(value: unknown, kept: unknown): string[] {
+  if (Array.isArray(value) && Array.isArray(kept))
+    return value.flatMap((one, at) => lostMembers(one, kept[at]));
   if (!isObject(value) || !isObject(kept)) return [];
-  return Object.keys(value).filter((member) => !Object.hasOwn(kept, member) || kept[member] === undefined);
+  return Object.keys(value).flatMap((member) =>
+    !Object.hasOwn(kept, member) || kept[member] === undefined
+      ? [member]
+      : lostMembers(value[member], kept[member]).map((inner) => `${member}.${inner}`),
+  );
 }
 
 function takePassive({ settings, problems, sources }: LoadedSettings, env: SettingsPlaces["env"]): void {

@@ -6,6 +6,14 @@ export function backoffDelay(failures: number): number {
   return Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.max(0, failures - 1));
 }
 
+/**
+ * Milliseconds a model is left alone after `failures` runs in a row in which it failed: 1 min, doubling to 20 min. It is longer
+ * than the lane's, so that after a run that its model let hang until the deadline the lane's next one asks another.
+ */
+export function modelRest(failures: number): number {
+  return 2 * backoffDelay(failures);
+}
+
 const REPEATED_SHARE = 1 / 16;
 
 /**

@@ -42,6 +42,15 @@ const compactionSetup = setup({
     isObserverBehind: ({ context, event }) => event.input.observerBehind && context.waits < MOST_WAITS,
     mayGoAheadNow: ({ context, event: { input } }) =>
       context.waits > 0 && input.agentIdle && !input.observerBehind,
+    /** It may be asked for though it is not due, or without waiting for the agent, which has settled. */
+    paysWhileIdle: ({ context, event: { input } }) =>
+      input.coldPays &&
+      input.agentIdle &&
+      input.hasMemory &&
+      !input.observerBehind &&
+      // A tail on which nothing has come is not compacted twice.
+      input.sinceCompaction > 0 &&
+      missingByFailure(context, input) <= 0,
     isFirstFailureOfOurs: ({ context }) => context.runId !== null && context.failures === 0,
   },
   actions: {
@@ -105,6 +114,7 @@ export const compactionLane = compactionSetup.createMachine({
       on: {
         "input.changed": [
           { guard: "isPassive", target: "passive" },
+          { guard: "paysWhileIdle", target: "requested" },
           { guard: "isDueWithMemory", target: "due" },
         ],
         // Somebody's attempt on tokens that would be due, were there something to fold.
@@ -119,6 +129,7 @@ export const compactionLane = compactionSetup.createMachine({
           { guard: "isPassive", target: "passive" },
           { guard: "isNotDue", target: "idle" },
           { guard: "hasNoMemory", target: "idle" },
+          { guard: "paysWhileIdle", target: "requested" },
           { guard: "mayGoAheadNow", target: "requested" },
         ],
         "agent.settled": [{ guard: "isObserverBehind", actions: "rememberTrigger" }, { target: "requested" }],
@@ -154,6 +165,7 @@ export const compactionLane = compactionSetup.createMachine({
       on: {
         "input.changed": [
           { guard: "isPassive", target: "passive" },
+          { guard: "paysWhileIdle", target: "requested" },
           { guard: "isDueWithMemory", target: "due" },
         ],
         // Somebody's attempt on tokens that would be due, were there something to fold.

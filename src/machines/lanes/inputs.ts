@@ -1,6 +1,7 @@
 import { NOWHERE, tokensAfter } from "../../reducers/branch.ts";
 import type { Clocks } from "../../reducers/clocks.ts";
 import { overBudget } from "../../reducers/engine/budget.ts";
+import { coldFigures, isWorthCompacting } from "../../reducers/engine/cold-cache.ts";
 import type { EngineState } from "../../reducers/engine/engine-state.ts";
 import type { LaneName } from "../../reducers/engine/lane-names.ts";
 import { whyPassive } from "../../reducers/engine/session-host.ts";
@@ -47,6 +48,8 @@ export interface CompactionInput extends LaneInput {
    * after its run will lose nothing.
    */
   readonly observerBehind: boolean;
+  /** The prompt cache has run out, and a compaction now saves enough of the next request; never where that is not wanted. */
+  readonly coldPays: boolean;
 }
 
 /** Every lane's input at one moment. */
@@ -122,6 +125,8 @@ function compactionInput(state: EngineState, observer: string, at: number): Comp
   const { session, settings, contextWindow, agentIdle } = state;
   const clocks = clocksOfSession(session);
   const threshold = compactionThreshold(settings, contextWindow);
+  const cold = settings.idleCompaction === "auto" ? coldFigures(state) : null;
+  const coldPays = cold !== null && isWorthCompacting(cold);
   return {
     at,
     passive: whyPassive(state, "compaction") !== undefined,
@@ -131,7 +136,8 @@ function compactionInput(state: EngineState, observer: string, at: number): Comp
     total: tokensAfter(session.branch, NOWHERE),
     agentIdle,
     hasMemory: hasMemory(session),
-    observerBehind: clocks.compact >= threshold && isObserverBehind(state, observer, clocks),
+    observerBehind: (clocks.compact >= threshold || coldPays) && isObserverBehind(state, observer, clocks),
+    coldPays,
   };
 }
 

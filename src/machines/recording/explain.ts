@@ -1,9 +1,16 @@
 import { overBudget } from "../../reducers/engine/budget.ts";
+import {
+  COLD_MARGIN,
+  coldFigures,
+  coldSaving,
+  isWorthCompacting,
+  priceOf,
+} from "../../reducers/engine/cold-cache.ts";
 import type { EngineState } from "../../reducers/engine/engine-state.ts";
 import type { LaneName } from "../../reducers/engine/lane-names.ts";
 import { whyPassive } from "../../reducers/engine/session-host.ts";
 import { budgetAdvice, budgetUseWords } from "../../reducers/spend-words.ts";
-import { countOf, duration, grouped, LANE_LABELS, stateLabel } from "../../reducers/words.ts";
+import { countOf, dollars, duration, grouped, LANE_LABELS, stateLabel } from "../../reducers/words.ts";
 import {
   keptByCompaction,
   missingByClock,
@@ -143,7 +150,7 @@ function whyCompaction(why: Why): string {
       return `held back because observer is ${stateLabel(snapshot.states.observer)} and a cut now would lose ${grouped(inputs.observer.clock)} unobserved tokens, ${ready}`;
     }
     case "requested":
-      return `Pi was asked to compact (${runId}) and has not begun; if the agent settles again first, the request is lost`;
+      return `Pi was asked to compact (${runId}) and has not begun${beside(whyCold(why))}; if the agent settles again first, the request is lost`;
     case "compacting":
       return "a compaction is in progress, and its end moves the lane";
     default:
@@ -158,7 +165,9 @@ export const NOTHING_TO_FOLD = "nothing to fold yet, so compacting is left to Pi
  * In whichever state the lane waits: each rule asks for new tokens, and the one that asks for most is named. What a failure
  * asks for depends on how many there are once the others have theirs.
  */
-function whyCompactionIsNotDue({ snapshot, inputs: { compaction: input } }: Why): string {
+function whyCompactionIsNotDue(why: Why): string {
+  const { snapshot, inputs } = why;
+  const input = inputs.compaction;
   const state = snapshot.states.compaction;
   const context = snapshot.contexts.compaction;
   const byClock = missingByClock(input);
@@ -173,7 +182,38 @@ function whyCompactionIsNotDue({ snapshot, inputs: { compaction: input } }: Why)
   const due = missing > 0 ? makeItDue(missing) : "due at the next event";
   if (input.hasMemory) parts.push(due);
   else parts.push(missing > 0 ? `${due}, once there is something to fold` : NOTHING_TO_FOLD);
-  return parts.join("; ");
+  return `${parts.join("; ")}${beside(whyCold(why))}`;
+}
+
+function beside(words: string): string {
+  return words === "" ? "" : `; ${words}`;
+}
+
+/** What a cold prompt cache makes the next request cost, and what the lane makes of it; `""` where it is not known to be cold. */
+function whyCold({ state, inputs: { compaction: input } }: Why): string {
+  const cold = coldFigures(state);
+  const { settings } = state;
+  if (!cold) return "";
+  const { contextTokens, foldedTokens, usdPerMillion } = cold;
+  const saving = coldSaving(cold);
+  const cost = (tokens: number) =>
+    usdPerMillion === undefined ? "" : ` for ${dollars(priceOf(tokens, usdPerMillion))}`;
+  const folded =
+    foldedTokens < contextTokens
+      ? `${grouped(foldedTokens)}${cost(foldedTokens)} after a compaction`
+      : "as many after a compaction";
+  const figures = `the prompt cache has run out, so the next request reads ${grouped(contextTokens)} tokens anew${cost(contextTokens)}, ${folded}`;
+  const margin = `${dollars(COLD_MARGIN.usd)} and ${COLD_MARGIN.share * 100} % less`;
+  const verdict =
+    saving === undefined
+      ? "without a known price nothing is done"
+      : isWorthCompacting(cold)
+        ? `at least ${margin}, which is worth it`
+        : `not ${margin}, so it is not worth it`;
+  if (settings.idleCompaction === "off") return `${figures}; ${verdict}, but idleCompaction is off`;
+  return input.observerBehind
+    ? `${figures}; ${verdict}, but the observer is behind`
+    : `${figures}; ${verdict}`;
 }
 
 function makeItDue(missing: number): string {

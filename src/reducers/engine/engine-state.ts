@@ -5,6 +5,7 @@ import type { DaySpent } from "./budget.ts";
 import { AGENT_BUSY, type EngineEvent, type EngineEventOf, type Failure, type Usage } from "./events.ts";
 import type { Worker } from "./lane-names.ts";
 import { PLAIN_HOST, type SessionHost } from "./session-host.ts";
+import { failuresAfter, type ModelFailures } from "./worker-models.ts";
 
 /** What a worker has done since the session was opened in this process. */
 export interface WorkerRecord {
@@ -29,11 +30,27 @@ export interface EngineState {
   /** Null where no event has said. */
   readonly daySpent: DaySpent | null;
   readonly workers: Readonly<Record<Worker, WorkerRecord>>;
+  /** Models that did not answer when they were asked last */
+  readonly modelFailures: ModelFailures;
+  /** The prompt cache has run out since the agent settled, and no compaction was tried since. */
+  readonly coldCache: ColdCache | null;
   readonly compactionFailure: (Failure & { readonly at: string }) | null;
   /** Folds of ours that Pi did not use, since another extension answered after us. */
   readonly replacedFolds: ReplacedFolds | null;
   /** What the observer last judged to hold nothing worth recording. */
   readonly emptyRange: EmptyRange | null;
+}
+
+/** What Pi says of a context of which the provider's prompt cache holds nothing any more. */
+export interface ColdCache {
+  /** When that was found; ISO 8601 */
+  readonly at: string;
+  /** Tokens that the next request has to have read anew */
+  readonly contextTokens: number;
+  /** Tokens that Pi keeps verbatim when it compacts */
+  readonly keepTokens: number;
+  /** USD per million of them; undefined where Pi knows no price */
+  readonly usdPerMillion: number | undefined;
 }
 
 export interface ReplacedFolds {
@@ -63,6 +80,8 @@ export function initialState(): EngineState {
     agentIdle: true,
     daySpent: null,
     workers: { observer: idleWorker(), reflector: idleWorker(), dropper: idleWorker() },
+    modelFailures: {},
+    coldCache: null,
     compactionFailure: null,
     replacedFolds: null,
     emptyRange: null,
@@ -92,24 +111,41 @@ function evolved(state: EngineState, event: EngineEvent): EngineState {
     case "branch.extended":
       return { ...state, session: extendSession(state.session, event.entries) };
     case "branch.replaced":
-      return { ...state, session: sessionOf(event.branch) };
+      return { ...state, session: sessionOf(event.branch), coldCache: null };
     case "model.selected":
-      return { ...state, contextWindow: event.contextWindow };
+      return { ...state, contextWindow: event.contextWindow, coldCache: null };
+    case "cache.expired":
+      return {
+        ...state,
+        coldCache: {
+          at: event.at,
+          contextTokens: event.contextTokens,
+          keepTokens: event.keepTokens,
+          usdPerMillion: event.usdPerMillion,
+        },
+      };
     case "agent.started":
-      return { ...state, agentIdle: false };
+      return { ...state, agentIdle: false, coldCache: null };
     case "agent.settled":
       return { ...state, agentIdle: true };
     case "run.finished":
       return {
         ...state,
         workers: { ...state.workers, [event.worker]: afterRun(state.workers, event) },
+        modelFailures: failuresAfter(state.modelFailures, event),
         emptyRange: emptyRangeAfter(state, event),
       };
     case "compaction.finished":
-      return { ...state, compactionFailure: null, replacedFolds: replacedFoldsAfter(state, event) };
+      return {
+        ...state,
+        coldCache: null,
+        compactionFailure: null,
+        replacedFolds: replacedFoldsAfter(state, event),
+      };
     case "compaction.failed":
-      if (event.failure.kind === AGENT_BUSY) return state;
-      return { ...state, compactionFailure: { ...event.failure, at: event.at } };
+      // What was tried once for the cache's sake is not tried again: the lane waits for new tokens, or for the next time.
+      if (event.failure.kind === AGENT_BUSY) return { ...state, coldCache: null };
+      return { ...state, coldCache: null, compactionFailure: { ...event.failure, at: event.at } };
     default:
       return state;
   }
@@ -119,14 +155,16 @@ function evolved(state: EngineState, event: EngineEvent): EngineState {
 export type Resumed = Pick<EngineState, "agentIdle" | "workers" | "compactionFailure" | "emptyRange"> & {
   /** Older keyframes do not say. */
   readonly replacedFolds?: ReplacedFolds | null | undefined;
+  /** Likewise */
+  readonly modelFailures?: ModelFailures | undefined;
 };
 
 /** The state with what a keyframe adds to its `session.opened`. */
 export function restored(
   state: EngineState,
-  { agentIdle, workers, compactionFailure, replacedFolds = null, emptyRange }: Resumed,
+  { agentIdle, workers, modelFailures = {}, compactionFailure, replacedFolds = null, emptyRange }: Resumed,
 ): EngineState {
-  return { ...state, agentIdle, workers, compactionFailure, replacedFolds, emptyRange };
+  return { ...state, agentIdle, workers, modelFailures, compactionFailure, replacedFolds, emptyRange };
 }
 
 export function noUsage(): Usage {

@@ -43,6 +43,19 @@ export const AGENT_BUSY = "busy";
 /** How a run ended. `empty` is a deliberate "nothing to record"; `stale` means its session or branch is gone. */
 export const OUTCOMES = ["recorded", "empty", "failed", "stale", "aborted"] as const;
 
+/** One request of a run, retries counted apart. */
+export const RequestTimesSchema = z.object({
+  /** Milliseconds since the epoch */
+  startedAt: z.number(),
+  /** Unset: it was still under way when the run ended. */
+  durationMs: z.number().optional(),
+  /** Unset: there was no reply. */
+  usage: UsageSchema.optional(),
+  /** The kind of its failure */
+  failure: z.string().optional(),
+});
+export type RequestTimes = z.infer<typeof RequestTimesSchema>;
+
 /** What a worker's run came to. */
 export const RunResultSchema = z.object({
   outcome: z.enum(OUTCOMES),
@@ -55,8 +68,15 @@ export const RunResultSchema = z.object({
   requests: z.int(),
   /** Source tokens that the run read */
   sourceTokens: z.number(),
+  /** Of all models that were asked */
   usage: UsageSchema,
+  /** Each request in order. Older recordings do not say. */
+  requestTimes: z.array(RequestTimesSchema).optional(),
   failure: FailureSchema.optional(),
+  /** `provider/id` of the model asked last: it answered, or the failure is its own. Older recordings do not say. */
+  model: z.string().optional(),
+  /** Models asked before it in this run, oldest first, and why another was asked after each. Likewise. */
+  passedOver: z.array(z.object({ model: z.string(), failure: FailureSchema })).optional(),
 });
 export type RunResult = z.infer<typeof RunResultSchema>;
 
@@ -86,6 +106,19 @@ export const EngineEventSchema = z.discriminatedUnion("type", [
   /** The leaf moved to another branch (root first). */
   event("branch.replaced", { branch: z.array(EntryFactSchema) }),
   event("model.selected", { contextWindow: z.number().optional() }),
+  /** The prompt cache of the session's context was refreshed while the agent is idle. */
+  event("cache.warmed", {}),
+  /** Nothing of the session's context is in the provider's prompt cache any more, while the agent is idle. */
+  event("cache.expired", {
+    /** Its lifetime is over, or the session goes on with a model that has not read it. */
+    reason: z.enum(["lifetime", "model"]),
+    /** Tokens of the context, as Pi counts them */
+    contextTokens: z.number(),
+    /** Tokens that Pi keeps verbatim when it compacts */
+    keepTokens: z.number(),
+    /** USD per million tokens read anew; unset where Pi knows no price */
+    usdPerMillion: z.number().optional(),
+  }),
   event("agent.started", {}),
   event("turn.ended", {}),
   event("agent.settled", { aborted: z.boolean() }),

@@ -60,27 +60,28 @@ function isFullFoldDue(
   if (foldPolicy === "always" || maximum <= 0) return true;
   if (foldPolicy === "pressure" && !ledger.latestFolded) return true;
   let [shown, stale] = [0, 0];
+  const observations = { normal: observationsShown(normal), full: observationsShown(full) };
   for (const record of ledger.observations.values()) {
-    const isShown = showsObservation(normal, record);
+    const isShown = observations.normal(record);
     if (isShown) shown += record.tokens;
     if (shown >= maximum) return true;
-    if (isShown !== showsObservation(full, record)) stale += record.tokens;
+    if (isShown !== observations.full(record)) stale += record.tokens;
   }
   // Before the last full fold's own cut, another one would take back what that has folded.
   if (foldPolicy === "pool" || full.foldedThrough <= normal.foldedThrough) return false;
+  const reflections = { normal: reflectionsShown(normal), full: reflectionsShown(full) };
   for (const record of ledger.reflections.values()) {
-    const isShown = showsReflection(normal, record);
+    const isShown = reflections.normal(record);
     if (isShown) shown += record.tokens;
-    if (isShown !== showsReflection(full, record)) stale += record.tokens;
+    if (isShown !== reflections.full(record)) stale += record.tokens;
   }
   return stale > shown * STALE_SHARE;
 }
 
 /** The selected observations in the order of recording, one by one: a compaction walks tens of thousands of them. */
 export function* selectedObservations(selection: Selection): Generator<ObservationRecord> {
-  for (const record of selection.ledger.observations.values()) {
-    if (showsObservation(selection, record)) yield record;
-  }
+  const isShown = observationsShown(selection);
+  for (const record of selection.ledger.observations.values()) if (isShown(record)) yield record;
 }
 
 /** The same in the order of what they rest on: the latest source of each, then the order of recording. */
@@ -92,23 +93,75 @@ export function orderedObservations(selection: Selection): ObservationRecord[] {
 
 /** In the order of recording. */
 export function selectedReflections(selection: Selection): ReflectionRecord[] {
-  return [...selection.ledger.reflections.values()].filter((record) => showsReflection(selection, record));
+  return [...selection.ledger.reflections.values()].filter(reflectionsShown(selection));
 }
 
-/** What the user says of a record holds at once and wherever the cut is. */
-function showsObservation({ ledger, cut, foldedThrough }: Selection, record: ObservationRecord): boolean {
-  if (isTakenOut(ledger.hand, record.id)) return false;
-  if (isPinned(ledger.hand, record.id)) return true;
-  return !isDroppedThrough(record, foldedThrough) && liesBefore(record, cut);
+/** Which observations a selection shows. What the user says of one holds at once and wherever the cut is. */
+function observationsShown({
+  ledger,
+  cut,
+  foldedThrough,
+}: Selection): (record: ObservationRecord) => boolean {
+  const { hand, observations } = ledger;
+  // Behind the last full fold's boundary, nothing may give way to what is not shown.
+  const position = Math.min(cut, foldedThrough);
+  const isFirm = ({ id }: ObservationRecord) => isPinned(hand, id) && !isTakenOut(hand, id);
+  const isDropped = dropsThrough(observations, foldedThrough, {
+    isFirm,
+    stands: (record) => isFirm(record) || (!isTakenOut(hand, record.id) && liesBefore(record, position)),
+  });
+  return (record) => {
+    if (isTakenOut(hand, record.id)) return false;
+    if (isPinned(hand, record.id)) return true;
+    return liesBefore(record, cut) && !isDropped(record);
+  };
 }
 
-function showsReflection({ ledger, foldedThrough }: Selection, record: ReflectionRecord): boolean {
-  if (isTakenOut(ledger.hand, record.id)) return false;
-  return record.watermark <= foldedThrough && !isDroppedThrough(record, foldedThrough);
+function reflectionsShown({ ledger, foldedThrough }: Selection): (record: ReflectionRecord) => boolean {
+  const stands = ({ id, watermark }: ReflectionRecord) =>
+    !isTakenOut(ledger.hand, id) && watermark <= foldedThrough;
+  const isDropped = dropsThrough(ledger.reflections, foldedThrough, { isFirm: () => false, stands });
+  return (record) => stands(record) && !isDropped(record);
 }
 
-function isDroppedThrough({ droppedAt }: Dropped, position: number): boolean {
-  return droppedAt !== undefined && droppedAt <= position;
+/**
+ * Which records count as dropped through a position: those whose drop's watermark is at or before it, and those in whose place
+ * another stands by then, whatever its run has read beyond. That other one may have been replaced in its turn, by what stands
+ * as well or does not yet. The answers are kept, so that asking of all records walks each chain once.
+ *
+ * @param is Whether a record stands in the place of others, and whether nothing takes its own
+ */
+function dropsThrough<T extends Dropped & { readonly id: string }>(
+  records: ReadonlyMap<string, T>,
+  position: number,
+  is: { stands: (record: T) => boolean; isFirm: (record: T) => boolean },
+): (record: T) => boolean {
+  const replaced = new Map<string, boolean>();
+  const nextOf = (record: T) =>
+    record.replacedBy === undefined || is.isFirm(record) ? undefined : records.get(record.replacedBy);
+  const isReplaced = (record: T): boolean => {
+    let next = nextOf(record);
+    // Most are replaced once: nothing to keep of them.
+    if (next?.replacedBy === undefined) return next !== undefined && is.stands(next);
+    const chain: T[] = [];
+    next = record;
+    for (; next && !replaced.has(next.id); next = nextOf(next)) {
+      replaced.set(next.id, false);
+      chain.push(next);
+    }
+    // What others have written may go round in a circle: the link that closes it does not count, so that one of them stays.
+    let isGone =
+      next !== undefined && !chain.includes(next) && (is.stands(next) || replaced.get(next.id) === true);
+    for (const one of chain.reverse()) {
+      replaced.set(one.id, isGone);
+      isGone ||= is.stands(one);
+    }
+    return replaced.get(record.id) === true;
+  };
+  return (record) => {
+    if (record.droppedAt === undefined) return false;
+    return record.droppedAt <= position || (record.replacedBy !== undefined && isReplaced(record));
+  };
 }
 
 /** Whether a selection holds any record at all. */

@@ -2,7 +2,7 @@ import { type Branch, idAt, isEditedAt, isSourceAt, kindAt, NOWHERE, positionOf 
 import { type EntryLookup, fieldsOf, textOf } from "../entries/entry.ts";
 import { type ContextEdit, contextEditOf, renderSource } from "../entries/sources.ts";
 import type { SessionState } from "../session.ts";
-import { type Ledger, memoryStatus, type UnshownRecord } from "./ledger.ts";
+import { type Dropped, type Ledger, memoryStatus, type UnshownRecord } from "./ledger.ts";
 import { entriesOf, readRecords } from "./record-text.ts";
 import type { Observation, Reflection } from "./records.ts";
 
@@ -31,6 +31,8 @@ export interface RecalledObservation {
   status: RecordStatus;
   /** What superseded it, what superseded that in its turn, and so on: ids, the last one the newest. Empty for most. */
   replacedBy: string[];
+  /** The observations in whose place it stands itself, without those that the user has made memory forget */
+  replaces: string[];
   /** Those of every record of this id, each once */
   sources: RecalledSource[];
 }
@@ -40,6 +42,8 @@ export interface RecalledReflection {
   status: RecordStatus;
   /** What replaced it, likewise */
   replacedBy: string[];
+  /** The reflections whose place it took, likewise */
+  replaces: string[];
   /** What every record of this id rests on, each once */
   supporting: RecalledObservation[];
   /** Cited observation ids that this branch does not have. */
@@ -141,10 +145,14 @@ export function fateOf(
   ledger: Ledger,
   kind: "observations" | "reflections",
   id: string,
-): { status: RecordStatus; replacedBy: string[] } {
-  const records = ledger[kind];
-  if (ledger.hand.promoted.has(id)) return { status: "promoted", replacedBy: [] };
-  if (!records.has(id)) return { status: "dangling", replacedBy: [] };
+): Pick<RecalledObservation, "status" | "replacedBy" | "replaces"> {
+  const { promoted, forgotten } = ledger.hand;
+  const records: ReadonlyMap<string, Dropped> = ledger[kind];
+  const replaces = [...records.keys()].filter(
+    (one) => records.get(one)?.replacedBy === id && !forgotten.has(one),
+  );
+  if (promoted.has(id)) return { status: "promoted", replacedBy: [], replaces };
+  if (!records.has(id)) return { status: "dangling", replacedBy: [], replaces };
   // What others have written may go round in a circle.
   const replacedBy = new Set<string>();
   for (let next = records.get(id)?.replacedBy; next !== undefined && next !== id && !replacedBy.has(next); ) {
@@ -154,6 +162,7 @@ export function fateOf(
   return {
     status: memoryStatus(ledger, kind, id) === "active" ? "active" : "dropped",
     replacedBy: [...replacedBy],
+    replaces,
   };
 }
 

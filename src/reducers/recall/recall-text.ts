@@ -134,13 +134,20 @@ const STATUS_WORDS: Record<RecordStatus, string> = {
   dangling: "not part of this branch's memory: the range it covers is on another branch",
 };
 
-/** What became of a record, for whoever shows it: `superseded by [id], which was superseded by [id]` */
+const REPLACED_BY = { observation: "superseded by", reflection: "replaced by" } as const;
+const REPLACES = { observation: "supersedes", reflection: "replaces" } as const;
+
+/** What became of a record, for whoever shows it: `superseded by [id], which was superseded by [id]; supersedes [id], [id]` */
 export function fateWords(
-  { status, replacedBy }: Pick<RecalledObservation, "status" | "replacedBy">,
-  verb: string,
+  { status, replacedBy, replaces }: Pick<RecalledObservation, "status" | "replacedBy" | "replaces">,
+  kind: "observation" | "reflection",
 ): string {
-  if (status !== "dropped" || replacedBy.length === 0) return STATUS_WORDS[status];
-  return replacedBy.map((id) => `${verb} by [${id}]`).join(", which was ");
+  const fate =
+    status === "dropped" && replacedBy.length > 0
+      ? replacedBy.map((id) => `${REPLACED_BY[kind]} [${id}]`).join(", which was ")
+      : STATUS_WORDS[status];
+  if (replaces.length === 0) return fate;
+  return `${fate}; ${REPLACES[kind]} ${replaces.map((id) => `[${id}]`).join(", ")}`;
 }
 
 function describeObservation(
@@ -153,7 +160,7 @@ function describeObservation(
   const within = [...above, line];
   return [
     {
-      head: `Observation (${fateWords(recalled, "superseded")})\n${line}`,
+      head: `Observation (${fateWords(recalled, "observation")})\n${line}`,
       within: above,
       ...(above.length > 0 ? { line, kind: "support" } : { kind: "record" }),
     },
@@ -164,8 +171,10 @@ function describeObservation(
 }
 
 function describeReflection(recalled: RecalledReflection, sourceWords: SourceWords): Part[] {
-  const { reflection, status, supporting, missingObservationIds, forgottenObservationIds } = recalled;
-  const fate = status === "active" ? "" : ` (${fateWords(recalled, "replaced")})`;
+  const { reflection, status, replaces, supporting, missingObservationIds, forgottenObservationIds } =
+    recalled;
+  const isPlain = status === "active" && replaces.length === 0;
+  const fate = isPlain ? "" : ` (${fateWords(recalled, "reflection")})`;
   const line = renderReflection(reflection);
   const parts: Part[] = [{ head: `Reflection${fate}\n${line}`, within: [], kind: "record" }];
   if (supporting.length === 0) parts.push(note("None of its supporting observations is on this branch."));

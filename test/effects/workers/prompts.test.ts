@@ -14,6 +14,7 @@ import {
   collectReflections,
 } from "../../../src/effects/workers/tools/worker-tools.ts";
 import { renderSources } from "../../../src/reducers/entries/sources.ts";
+import { estimateTextTokens } from "../../../src/reducers/entries/tokens.ts";
 import { renderObservation } from "../../../src/reducers/ledger/summary.ts";
 import { observationOf, reflectionOf, user } from "../../support/sessions/builders.ts";
 
@@ -42,11 +43,56 @@ describe("the observer's prompt", () => {
     expect(REFLECTOR_SYSTEM_PROMPT).toMatch(/routine that the agent follows by itself, holds nothing/);
   });
 
-  it("keeps critical for the few: the task that is finished, not each step", () => {
-    const [, critical = "", medium = ""] =
-      /- critical: (.*)\n[\s\S]*- medium: (.*)\n/.exec(OBSERVER_SYSTEM_PROMPT) ?? [];
-    expect(critical).toContain("finished as a whole");
+  it("keeps critical for what outlasts the task, and the task that is finished beneath it", () => {
+    const [, critical = "", high = "", medium = ""] =
+      /- critical: (.*)\n- high: (.*)\n- medium: (.*)\n/.exec(OBSERVER_SYSTEM_PROMPT) ?? [];
+    expect(critical).toMatch(/rules, bans and decisions of the user that outlast the task/);
+    expect(critical).not.toMatch(/finished|corrections/);
+    expect(high).toMatch(/finished as a whole/);
+    expect(high).toMatch(/corrections that concern the task alone/);
     expect(medium).toContain("each step of it that is done");
+  });
+
+  it("asks of what is superseded for what was tried in vain as well, since it goes out of view", () => {
+    expect(OBSERVER_SYSTEM_PROMPT).toMatch(/what of it still holds, and what was tried in vain and why/);
+  });
+
+  it("asks for the call as the source of an edit: its result shows nothing", () => {
+    expect(OBSERVER_SYSTEM_PROMPT).toMatch(/Of an edit or a write, cite the block with the call/);
+  });
+
+  it("asks what files are for, and for what the work rests on though it was only read", () => {
+    expect(OBSERVER_SYSTEM_PROMPT).toContain("files created or changed, and what for");
+    expect(OBSERVER_SYSTEM_PROMPT).toMatch(/signatures, conditions and limits that the work rests on/);
+    expect(OBSERVER_SYSTEM_PROMPT).toMatch(/Leave out .* code that was read and not needed/);
+  });
+
+  it("lets values that change together stand in one line", () => {
+    expect(OBSERVER_SYSTEM_PROMPT).toMatch(/Values that change together may be one/);
+  });
+
+  it("stays within a thousand tokens, for each request pays for it", () => {
+    for (const prompt of Object.values(SYSTEM_PROMPTS)) {
+      expect(estimateTextTokens(prompt)).toBeLessThanOrEqual(1000);
+    }
+  });
+});
+
+describe("the reflector's prompt", () => {
+  it("tells what a reflection rests on from what it holds of it", () => {
+    const [, support = ""] = /\nSupport\n([\s\S]*?)\n\n/.exec(REFLECTOR_SYSTEM_PROMPT) ?? [];
+    expect(support).toMatch(/rests on/);
+    expect(support).toMatch(/need not hold their details/);
+    // Details are no reason to leave an observation out, for then nothing could be said of several of them.
+    expect(support).not.toMatch(/detail that still matters .* is no support/);
+  });
+
+  it("does not say that what several reflections rest on is held: they may all leave out its details", () => {
+    for (const prompt of [REFLECTOR_SYSTEM_PROMPT, DROPPER_SYSTEM_PROMPT]) {
+      const [, strong = ""] = /Strong: (.*?) Partial: /.exec(prompt) ?? [];
+      expect(strong).toMatch(/most of it is probably held/);
+    }
+    expect(DROPPER_SYSTEM_PROMPT).toMatch(/coverage is only a hint: read the reflection/);
   });
 });
 

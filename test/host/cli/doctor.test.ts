@@ -128,6 +128,21 @@ describe("memory-lanes doctor", () => {
     });
   });
 
+  it("looks at each model that a worker may ask, fallbacks too", () => {
+    const model = (id: string) => ({ provider: "acme", id });
+    const memory = {
+      ...{ model: model("m1"), workers: { dropper: { model: model("m2") } } },
+      ...{ fallbackModels: [model("m3"), model("m1")], sessionFallback: true },
+    };
+    const { of } = examine({ "observational-memory": memory, defaultProvider: "big", defaultModel: "m4" });
+    expect(of("model").map(({ message }) => message.replace(/; whether .*/, ""))).toEqual([
+      "the other workers use acme/m1",
+      "a fallback is acme/m3",
+      "the last fallback is the session's model, by default big/m4",
+      "the dropper uses acme/m2",
+    ]);
+  });
+
   it("reads Pi's version off the Pi on the search path, and asks it for the models", async () => {
     const settings = { "observational-memory": { model: { provider: "acme", id: "m1" } } };
     const { of } = examine(settings, {

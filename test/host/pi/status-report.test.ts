@@ -24,7 +24,7 @@ function statusOf(entries: readonly EntryLike[], ...then: Unstamped[]): string {
   engine.step(stamped(opened(entries.map((one) => describeEntry(one, lookup)))));
   for (const event of then) engine.step(stamped(event));
   const { state, snapshot } = engine;
-  const report = statusReport({ state, snapshot, lookup, problems: [], workerModel: "p/m" });
+  const report = statusReport({ state, snapshot, lookup, problems: [], models: ["p/m"] });
   engine.stop();
   return report;
 }

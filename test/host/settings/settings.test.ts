@@ -211,6 +211,22 @@ describe("a bad value", () => {
       { provider: "anthropic" },
       'is {"provider":"anthropic"}, but must be an object { "provider": "…", "id": "…" }, if you like with "thinking" (one of "off", "minimal", "low", "medium", "high", "xhigh"); it stays unset',
     ],
+    [
+      "workers",
+      { observer: { provider: "p", id: "i" } },
+      'is an object, but must be an object with any of "observer" (an object { "model": { "provider": "…", "id": "…" } }), "reflector" (an object { "model": { "provider": "…", "id": "…" } }), "dropper" (an object { "model": { "provider": "…", "id": "…" } }); it stays unset',
+    ],
+    [
+      "fallbackModels",
+      { provider: "p", id: "i" },
+      'is {"provider":"p","id":"i"}, but must be a list [{ "provider": "…", "id": "…" }, …]; the default, a list, is used',
+    ],
+    [
+      "fallbackModels",
+      [{ provider: "p" }],
+      'is a list, but must be a list [{ "provider": "…", "id": "…" }, …]; the default, a list, is used',
+    ],
+    ["sessionFallback", "yes", 'is "yes", but must be true or false; the default, false, is used'],
   ])("of %s is put into words: %j", (key, value, message) => {
     write(globalFile, { [key]: value });
     expect(load().problems).toEqual([{ file: globalFile, key, message }]);
@@ -232,6 +248,23 @@ describe("a bad value", () => {
     const { settings, problems } = load();
     expect(settings.model).toEqual({ provider: "p", id: "i" });
     expect(problems[0]?.message).toMatch(/^has a member "effort" that is ignored/);
+  });
+
+  it("as a member of a model in a list or of a worker is named, and the model used", () => {
+    const model = { provider: "p", id: "i" };
+    write(globalFile, {
+      fallbackModels: [{ ...model, thinking: "lots" }],
+      workers: { observer: { model: { ...model, effort: 1 } }, observr: { model } },
+    });
+    const { settings, problems } = load();
+    expect(settings).toMatchObject({ fallbackModels: [model], workers: { observer: { model } } });
+    expect(
+      problems.map(({ key, message }) => `${key} ${message.slice(0, message.indexOf(" that is"))}`),
+    ).toEqual([
+      'fallbackModels has a member "thinking"',
+      'workers has a member "observer.model.effort"',
+      'workers has a member "observr"',
+    ]);
   });
 
   it("as one limit of a budget is named, and the others hold", () => {

@@ -46,6 +46,48 @@ function acted(acts: readonly Act[]) {
   };
 }
 
+describe("explaining a cold prompt cache", () => {
+  const remembering = (changes: Partial<Settings>) => {
+    const s = schedule({
+      ...settings,
+      ...{ observeAfterTokens: 1_000_000, compactAfterTokens: 1_000_000 },
+      ...changes,
+    });
+    s.tell({ type: "branch.extended", entries: [...MEMORY] });
+    for (let n = 0; n < 5; n++) s.turn(10_000);
+    s.tell({
+      type: "branch.extended",
+      entries: [fact.recorded("observer", "seen", s.tip, "0000000000aa:40")],
+    });
+    s.settle();
+    return s;
+  };
+  const expire = (s: Schedule, usdPerMillion?: number) =>
+    s.tell({
+      ...{ type: "cache.expired", reason: "lifetime", contextTokens: 60_000, keepTokens: 20_000 },
+      ...(usdPerMillion !== undefined && { usdPerMillion }),
+    });
+
+  it.each<[Partial<Settings>, number | undefined, RegExp]>([
+    [
+      { idleCompaction: "auto" },
+      5,
+      /requested.*; the prompt cache has run out, so the next request reads 60,000 tokens anew for \$0\.3000, 30,\d{3} for \$0\.15\d\d after a compaction; at least \$0\.0500 and 25 % less, which is worth it; if the agent/,
+    ],
+    [{ idleCompaction: "auto" }, 1, /is idle.*; not \$0\.0500 and 25 % less, so it is not worth it$/],
+    [
+      { idleCompaction: "auto" },
+      undefined,
+      /anew, 30,\d{3} after a compaction; without a known price nothing is done$/,
+    ],
+    [{}, 5, /is idle.*; at least \$0\.0500 and 25 % less, which is worth it, but idleCompaction is off$/],
+  ])("gives the figures and what is made of them: %o at %o", (changes, price, words) => {
+    const s = remembering(changes);
+    expire(s, price);
+    expect(explain(s, "compaction")).toMatch(words);
+  });
+});
+
 describe("explaining any lane", () => {
   it("says so when no session is open", () => {
     const s = schedule(settings);
@@ -337,9 +379,7 @@ describe("explaining compaction", () => {
     const s = remembering({ ...settings, reflectAfterTokens: 1e6, compactionGapMaxTokens: 100 });
     s.tell({ type: "agent.started" });
     s.turn(5100);
-    expect(explain(s, "compaction")).toMatch(
-      /5,100 unobserved tokens, waiting until the agent is at rest$/,
-    );
+    expect(explain(s, "compaction")).toMatch(/5,100 unobserved tokens, waiting until the agent is at rest$/);
   });
 
   it("compacting: that its end is waited for", () => {

@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { type Script, type ScriptedModel, startScriptedModel } from "../../../demo/model/scripted-model.ts";
 import { preparePi } from "../../../demo/pi/pi-launch.ts";
 import { readSessionFile, type SessionLine } from "../../../demo/pi/session-file.ts";
+import { startOtlpReceiver, sumOf } from "../../support/programs/otlp-receiver.ts";
 import { EXTENSION, type MemorySettings, onlyObserver, prose, waitFor } from "../support/harness.ts";
 
 interface Program {
@@ -24,11 +25,12 @@ interface ProgramOptions {
   memory: MemorySettings;
   inMemory?: boolean;
   prompts?: number;
+  env?: Record<string, string>;
 }
 
 /** Runs a program that uses Pi as a library, with this extension in its settings; what is left of it is ended. */
 async function withProgram(options: ProgramOptions, run: (program: Program) => Promise<void>): Promise<void> {
-  const { script, memory, inMemory = false, prompts = 1 } = options;
+  const { script, memory, inMemory = false, prompts = 1, env: more = {} } = options;
   const dir = mkdtempSync(join(tmpdir(), "pi-memory-lanes-sdk-"));
   const model = await startScriptedModel(script);
   const settings = { extensions: [EXTENSION], retry: { enabled: false }, "observational-memory": memory };
@@ -43,7 +45,7 @@ async function withProgram(options: ProgramOptions, run: (program: Program) => P
   mkdirSync(dirs.sessions, { recursive: true });
   const child = spawn(process.execPath, [join(import.meta.dirname, "sdk-program.ts"), JSON.stringify(task)], {
     cwd: dirs.work,
-    env,
+    env: { ...env, ...more },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";
@@ -121,6 +123,25 @@ describe("a session that is disposed of", { timeout: 60_000 }, () => {
       expect(model.by("observer")).toHaveLength(1);
       expect(memoryOf(program.kept())).toEqual([]);
     });
+  });
+
+  it("sends what it has told OpenTelemetry of before the program ends", async () => {
+    const receiver = await startOtlpReceiver();
+    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" };
+    try {
+      await withProgram({ script: { agent }, memory: onlyObserver(500), env }, async (program) => {
+        await waitFor(() => memoryOf(program.kept()).length > 0, "the observer to record", {
+          timeoutMs: 30_000,
+        });
+        program.dispose();
+        await waitFor(() => program.code !== undefined, "the program to end");
+        expect(program.output).toBe("settled\ndisposed\n");
+      });
+      expect(receiver.spans.map(({ name }) => name)).toContain("invoke_agent observer");
+      expect(sumOf(receiver, "memory_lanes.runs")).toBe(1);
+    } finally {
+      await receiver.close();
+    }
   });
 
   it("is not written to by a run whose second request would come after its end", async () => {

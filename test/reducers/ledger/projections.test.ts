@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { EntryFact } from "../../../src/reducers/entries/entry-fact.ts";
+import type { HandFact } from "../../../src/reducers/ledger/hand/hand.ts";
 import {
   CUT_EVERYTHING,
   diffProjections,
@@ -13,7 +14,7 @@ import {
 import { sessionOf } from "../../../src/reducers/session.ts";
 import { fact, observation, reflection } from "../../support/sessions/builders.ts";
 
-const { observed, reflected, dropped, compaction } = fact;
+const { observed, reflected, dropped, superseded, compaction } = fact;
 const TALK = ["e0", "e1", "e2", "e3", "e4"].map((id) => fact.user(id));
 
 const ids = (list: readonly { id: string }[]) => list.map(({ id }) => id).join("");
@@ -167,6 +168,76 @@ describe("a marker exactly at the cut", () => {
     const { ledger } = sessionOf([...all, reflected("r-c", "c", "r:10"), dropped("d-c", "c", "a")]);
     const next = selectForCompaction(ledger, CUT_EVERYTHING, { ...policy, foldPolicy: "pool" });
     expect([ids([...selectedObservations(next)]), ids(selectedReflections(next))]).toEqual(["a", ""]);
+  });
+});
+
+describe("what supersedes an observation", () => {
+  const all = { observationsPoolMaxTokens: 1000, foldPolicy: "always" } as const;
+  const byPool = { ...all, foldPolicy: "pool" } as const;
+  /** One run has read to e4, beyond every cut below; what it noted rests on different places. */
+  const run = (...records: string[]) => observed("o-e4", "e4", ...records);
+  const shown = (facts: EntryFact[], cut: number, policy: Parameters<typeof selectForCompaction>[2] = all) =>
+    ids([...selectedObservations(selectForCompaction(sessionOf([...TALK, ...facts]).ledger, cut, policy))]);
+  const old = observed("o-e1", "e1", "a:10@e0");
+
+  it("takes its place as soon as it is shown itself, also where its run straddles the cut", () => {
+    const facts = [old, run("b:10@e2", "c:10@e3"), superseded("d", "e4", { a: "b" })];
+    // Before it is shown, the old one stays: it would leave a hole.
+    expect([2, 3, 4].map((cut) => shown(facts, cut))).toEqual(["a", "b", "bc"]);
+  });
+
+  it("may have been superseded in its turn: the last that is shown stands alone", () => {
+    const chain = [superseded("d1", "e4", { a: "b" }), superseded("d2", "e4", { b: "c" })];
+    const facts = (...records: string[]) => [old, run(...records), ...chain];
+    expect([2, 3, 4].map((cut) => shown(facts("b:10@e2", "c:10@e3"), cut))).toEqual(["a", "b", "c"]);
+    // The end of the chain may come into sight before its middle.
+    expect([3, 4].map((cut) => shown(facts("b:10@e3", "c:10@e2"), cut))).toEqual(["c", "c"]);
+  });
+
+  it("does not count where it was never recorded, or where the user has taken it out", () => {
+    const facts = [old, run("b:10@e2"), superseded("d", "e4", { a: "b" })];
+    const hand = (act: HandFact["act"], ...about: string[]): EntryFact => ({
+      ...fact.other(`h-${act}`),
+      hand: { act, ids: about },
+    });
+    expect(shown([old, superseded("d", "e4", { a: "b" })], 3)).toBe("a");
+    expect(shown([...facts, hand("forgotten", "b")], 3)).toBe("a");
+    expect(shown([...facts, hand("forgotten", "b"), hand("restored", "b")], 3)).toBe("b");
+    // What is pinned is shown wherever the cut is, and stands beside what supersedes it.
+    expect(shown([...facts, hand("pinned", "b")], 1)).toBe("b");
+    expect(shown([...facts, hand("pinned", "a")], 3)).toBe("ab");
+  });
+
+  it("does not take all of a circle out of sight", () => {
+    const circle = [superseded("d1", "e4", { a: "b" }), superseded("d2", "e4", { b: "a" })];
+    expect(shown([old, run("b:10@e2"), ...circle], 3)).toBe("b");
+  });
+
+  it("waits in a normal fold for the next full one, and stays as that has left it", () => {
+    const facts = [old, run("b:10@e2"), superseded("d", "e4", { a: "b" })];
+    expect(shown([...facts, compaction("c", "e2", true, true)], 4, byPool)).toBe("ab");
+    expect(shown([...facts, compaction("c", "e3", true, true)], 4, byPool)).toBe("b");
+  });
+
+  it("costs one look at each record, however long a chain they are", () => {
+    const many = Array.from({ length: 500 }, (_, n) => `x${n}`);
+    const chain = many.slice(1).map((id, n) => [many[n], id] as const);
+    const { ledger } = sessionOf([
+      ...TALK,
+      observed("o-e2", "e2", ...many.map((id) => `${id}:1@e1`)),
+      superseded("d", "e4", Object.fromEntries(chain)),
+    ]);
+    let looks = 0;
+    class Counted<K, V> extends Map<K, V> {
+      override get(key: K) {
+        looks++;
+        return super.get(key);
+      }
+    }
+    const counted = { ...ledger, observations: new Counted(ledger.observations) };
+    // None of them counts for a fold that is to stay as it was before them.
+    expect([...selectedObservations({ ledger: counted, cut: 4, foldedThrough: 0 })]).toHaveLength(500);
+    expect(looks).toBeLessThanOrEqual(1000);
   });
 });
 

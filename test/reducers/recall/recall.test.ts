@@ -54,7 +54,7 @@ describe("recalling an observation", () => {
     const noted = [...talk, observed("o", [observation(A, ["e1"]), observation(B, ["e1"])], "e2")];
     const once = [...noted, superseded("s", { [A]: B }, "e2")];
     expect(told(once, A)).toMatch(new RegExp(`^Observation \\(superseded by \\[${B}\\]\\)\n`));
-    expect(told(once, B)).toMatch(/^Observation \(active\)\n/);
+    expect(told(once, B)).toMatch(/^Observation \(active; supersedes/);
     const twice = [
       ...once,
       observed("o2", [observation(C, ["e2"])], "e2"),
@@ -62,11 +62,31 @@ describe("recalling an observation", () => {
     ];
     expect(told(twice, A)).toContain(`superseded by [${B}], which was superseded by [${C}])`);
     expect(told([...twice, superseded("s3", { [C]: A }, "e2")], A)).toContain(
-      `(superseded by [${B}], which was superseded by [${C}])`,
+      `(superseded by [${B}], which was superseded by [${C}]; supersedes [${C}])`,
     );
     // The first drop that says what by
     const dropped3 = [...noted, dropped("d", [A], "e2"), superseded("s", { [A]: C }, "e2")];
     expect(told([...dropped3, superseded("s2", { [A]: B }, "e2")], A)).toContain(`(superseded by [${C}])`);
+  });
+
+  it("says what it superseded itself, whose sources are behind these ids, in a query's answer as well", () => {
+    const noted = [
+      ...talk,
+      observed("o", [observation(A, ["e1"]), observation(B, ["e1"])], "e2"),
+      observed("o2", [observation(C, ["e2"])], "e2"),
+    ];
+    const both = [...noted, superseded("s", { [A]: C, [B]: C }, "e2")];
+    const words = `Observation (active; supersedes [${A}], [${B}])\n${line(C)}\n`;
+    expect(told(both, C).startsWith(words)).toBe(true);
+    const { session, lookup } = sessionOfEntries(both);
+    for (const query of ["Again", "nothing of it"]) {
+      expect(renderRecall(recallFrom(session, lookup, C), { query }).text.startsWith(words)).toBe(true);
+    }
+    const chain = [...noted, superseded("s", { [A]: B }, "e2"), superseded("s2", { [B]: C }, "e2")];
+    expect(told(chain, B)).toContain(`Observation (superseded by [${C}]; supersedes [${A}])`);
+    // Of what the user has made memory forget, nothing leads there.
+    const forgotten = [...both, custom("f", "om.memory.forgotten", { ids: [A] })];
+    expect(told(forgotten, C)).toContain(`(active; supersedes [${B}])`);
   });
 
   it("says what has become of a source", () => {
@@ -142,6 +162,9 @@ describe("recalling a reflection", () => {
     const both = reflected("r", [reflection(R, [B]), reflection(S, [B])], "e1");
     expect(told([...memory, both, replaced("x", [R], S, "e1")], R)).toMatch(
       new RegExp(`^Reflection \\(replaced by \\[${S}\\]\\)\n`),
+    );
+    expect(told([...memory, both, replaced("x", [R], S, "e1")], S)).toMatch(
+      new RegExp(`^Reflection \\(active; replaces \\[${R}\\]\\)\n`),
     );
     expect(told([...memory, both, custom("x", "om.reflections.dropped", { reflectionIds: [R] })], R)).toBe(
       told([...memory, both], R),

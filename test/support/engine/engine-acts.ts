@@ -23,6 +23,7 @@ export type Act =
   | { do: "settings"; passive: boolean; ratio: boolean; budget: Settings["budget"] }
   | { do: "day"; usd: number }
   | { do: "model"; window: number | undefined }
+  | { do: "cold"; contextTokens: number; usdPerMillion: number | undefined }
   | { do: "demand"; lane: LaneName }
   | { do: "open"; isSame: boolean };
 
@@ -85,6 +86,14 @@ export const anyAct: fc.Arbitrary<Act> = fc.oneof(
       fc.record({ do: fc.constant("open" as const), isSame: fc.boolean() }),
     ),
   },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant("cold" as const),
+      contextTokens: fc.constantFrom(100, 500, 2000),
+      usdPerMillion: fc.constantFrom(undefined, 1, 1000),
+    }),
+  },
 );
 
 export const SETTINGS: Settings = {
@@ -92,6 +101,7 @@ export const SETTINGS: Settings = {
   observeAfterTokens: 100,
   reflectAfterTokens: 200,
   compactAfterTokens: 300,
+  idleCompaction: "auto",
   compactAfterTokensRatio: 0.5,
   compactionGapMaxTokens: 150,
   observationsPoolMaxTokens: 300,
@@ -226,6 +236,13 @@ export function actedSession(): ActedSession {
           return [
             stamp({ type: "model.selected", ...(act.window !== undefined && { contextWindow: act.window }) }),
           ];
+        case "cold": {
+          const { contextTokens, usdPerMillion } = act;
+          const price = usdPerMillion === undefined ? {} : { usdPerMillion };
+          return [
+            stamp({ type: "cache.expired", reason: "lifetime", contextTokens, keepTokens: 100, ...price }),
+          ];
+        }
         case "demand":
           return [stamp({ type: "run.demanded", lane: act.lane })];
         case "close":

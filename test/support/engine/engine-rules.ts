@@ -1,5 +1,6 @@
 import type { Step } from "../../../src/machines/engine.ts";
 import { overBudget } from "../../../src/reducers/engine/budget.ts";
+import { coldFigures, isWorthCompacting } from "../../../src/reducers/engine/cold-cache.ts";
 import { AGENT_BUSY } from "../../../src/reducers/engine/events.ts";
 import type { LaneName } from "../../../src/reducers/engine/lane-names.ts";
 import { laneOf } from "../../../src/reducers/engine/lane-names.ts";
@@ -138,13 +139,18 @@ export function engineRules(): EngineRules {
     if (state.settings.passive) fail("no compaction is asked for in passive mode");
     const { compact, sinceCompaction, compactedAt, active, reflections } = plainClocks(branch);
     if (active + reflections === 0) fail("no compaction is asked for with nothing to fold");
-    if (compact < compactionThreshold(state.settings, state.contextWindow)) {
-      fail("no compaction below its threshold");
+    const { settings, agentIdle } = state;
+    const cold = coldFigures(state);
+    const isForTheCache = settings.idleCompaction === "auto" && cold && isWorthCompacting(cold);
+    if (compact < compactionThreshold(settings, state.contextWindow)) {
+      if (!isForTheCache) fail("no compaction below its threshold");
+      if (!agentIdle) fail("no compaction for the cache's sake while the agent is at work");
     }
     if (compactedAt >= 0 && sinceCompaction === 0) fail("no compaction without new source tokens");
     const said = (entries: readonly EntryFact[]) =>
       entries.flatMap(({ id, tokens }) => (tokens > 0 ? id : []));
-    if (branchAtFailure && said(branch).join() === said(branchAtFailure).join()) {
+    // Somebody's attempt on tokens that were not due says nothing of one for the cache's sake; ours is remembered by the lane.
+    if (!isForTheCache && branchAtFailure && said(branch).join() === said(branchAtFailure).join()) {
       fail("no compaction without new source tokens since it failed");
     }
   }

@@ -7,7 +7,8 @@ import { plainClocks } from "./plain-clocks.ts";
 
 /** The rules of the lanes in plain words, beside the charts and independent of them: what each event should make of the lanes. */
 export interface ReferenceLanes {
-  take(event: EngineEvent): { lanes: Record<LaneName, string>; commands: Command[] };
+  /** `coldPays`: what the engine makes of the figures as they are after the event, if the prompt cache is cold. */
+  take(event: EngineEvent, coldPays?: boolean): { lanes: Record<LaneName, string>; commands: Command[] };
 }
 
 interface WorkLane {
@@ -44,6 +45,8 @@ export function referenceLanes(): ReferenceLanes {
   let settings: Settings = DEFAULT_SETTINGS;
   let window: number | undefined;
   let agentIdle = true;
+  let isCold = false;
+  let pays = false;
   let spentToday = 0;
   let now = 0;
   let commands: Command[] = [];
@@ -222,9 +225,19 @@ export function referenceLanes(): ReferenceLanes {
   /** More is unobserved than could be kept verbatim, or some of it has been cut away before. */
   function observerBehind(): boolean {
     const { observe, compact, unobservedTail } = plainClocks(branch);
-    if (compact < compactThreshold() || !(busy() || observer.state === "idle")) return false;
+    if ((compact < compactThreshold() && !paysWhenCold()) || !(busy() || observer.state === "idle"))
+      return false;
     if (busy() && observe > compact) return true;
     return (busy() || unobservedTail.splitsBatch) && unobservedTail.tokens > settings.compactionGapMaxTokens;
+  }
+
+  function paysWhenCold(): boolean {
+    return isCold && pays && settings.idleCompaction === "auto";
+  }
+
+  function paysWhileIdle(): boolean {
+    const isNew = plainClocks(branch).sinceCompaction > 0;
+    return paysWhenCold() && agentIdle && hasMemory() && isNew && !observerBehind() && hasNewTokens();
   }
 
   function request(): void {
@@ -240,8 +253,9 @@ export function referenceLanes(): ReferenceLanes {
     if (settings.passive || state === "passive") rest(settings.passive ? "passive" : "idle");
     else if (state === "due" && !(isCompactionDue() && hasMemory())) rest("idle");
     else if (state === "due") {
-      if (compaction.waits > 0 && agentIdle && !observerBehind()) request();
-    } else if (isCompactionDue() && hasMemory() && hasNewTokens()) rest("due");
+      if (paysWhileIdle() || (compaction.waits > 0 && agentIdle && !observerBehind())) request();
+    } else if (state !== "backingOff" && paysWhileIdle()) request();
+    else if (isCompactionDue() && hasMemory() && hasNewTokens()) rest("due");
     else if (state === "backingOff" && !(isCompactionDue() && hasMemory())) rest("idle");
   }
 
@@ -343,15 +357,19 @@ export function referenceLanes(): ReferenceLanes {
         hearOfCompaction(event);
         lookAll();
         break;
+      case "cache.expired":
+        lookAtCompaction();
+        break;
       default:
         lookAll();
     }
   }
 
   return {
-    take(event) {
+    take(event, coldPays = false) {
       commands = [];
       now = Date.parse(event.at);
+      pays = coldPays;
       spentToday = event.daySpent?.usd ?? (event.type === "session.opened" ? 0 : spentToday);
       switch (event.type) {
         case "session.opened":
@@ -359,18 +377,29 @@ export function referenceLanes(): ReferenceLanes {
           settings = event.settings;
           window = event.contextWindow;
           agentIdle = true;
+          isCold = false;
           break;
         case "branch.extended":
           branch = [...branch, ...event.entries];
           break;
         case "branch.replaced":
           branch = [...event.branch];
+          isCold = false;
           break;
         case "model.selected":
           window = event.contextWindow;
+          isCold = false;
+          break;
+        case "cache.expired":
+          isCold = true;
+          break;
+        case "compaction.finished":
+        case "compaction.failed":
+          isCold = false;
           break;
         case "agent.started":
           agentIdle = false;
+          isCold = false;
           break;
         case "agent.settled":
           agentIdle = true;

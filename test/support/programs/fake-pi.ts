@@ -36,6 +36,8 @@ export interface FakePi {
   moveTo(leaf: string | null): void;
   /** What `/om:lanes` says. */
   lanes(): Promise<string>;
+  /** What `/om:status` says. */
+  status(): string;
   /** Closes the session as Pi does, after which its context must not be touched, and opens it again. */
   reopen(reason: string): Promise<void>;
   /** The same, but what is opened is another, empty session. */
@@ -96,8 +98,12 @@ export function fakePi(memorySettings: Record<string, unknown>): FakePi {
   };
   const model = { provider: "fake", id: "fake", contextWindow: 100_000, maxTokens: 4096 };
 
-  function streamSimple(_model: unknown, context: Context, { signal }: { signal?: AbortSignal }) {
-    const { request, stream } = fakeRequest(context, signal);
+  function streamSimple(
+    { provider, id }: typeof model,
+    context: Context,
+    { signal }: { signal?: AbortSignal },
+  ) {
+    const { request, stream } = fakeRequest(context, signal, `${provider}/${id}`);
     requests.push(request);
     return stream;
   }
@@ -116,7 +122,12 @@ export function fakePi(memorySettings: Record<string, unknown>): FakePi {
       cwd: dir,
       ui: guarded(ui, "ctx.ui"),
       sessionManager: manager,
-      modelRegistry: { find: () => model, streamSimple },
+      // A provider of this name is one that Pi does not know.
+      modelRegistry: {
+        find: (provider: string, id: string) =>
+          provider === "missing" ? undefined : { ...model, provider, id },
+        streamSimple,
+      },
       get model() {
         return state.hasModel ? model : undefined;
       },
@@ -219,6 +230,10 @@ export function fakePi(memorySettings: Record<string, unknown>): FakePi {
     },
     async lanes() {
       await current.memory.showLanes(current.context, () => Promise.reject(new Error("no terminal")));
+      return notices.pop() ?? "";
+    },
+    status() {
+      current.memory.showStatus(current.context);
       return notices.pop() ?? "";
     },
     close: (reason) => current.close(reason),

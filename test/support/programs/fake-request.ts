@@ -8,6 +8,8 @@ import {
 
 /** A worker's request to the model, which the test answers. */
 export interface FakeRequest {
+  /** `provider/id` of the model that is asked */
+  readonly model: string;
   /** The one tool that it offers */
   readonly tool: string;
   /** What the user's side says */
@@ -28,6 +30,7 @@ export interface FakeRequest {
 export function fakeRequest(
   context: Context,
   signal: AbortSignal | undefined,
+  model = "fake/fake",
 ): { request: FakeRequest; stream: AssistantMessageEventStream } {
   const stream = createAssistantMessageEventStream();
   let answered = false;
@@ -58,6 +61,7 @@ export function fakeRequest(
   const [first] = context.messages;
   const content = first?.role === "user" ? first.content : "";
   const request: FakeRequest = {
+    model,
     tool,
     prompt:
       typeof content === "string"

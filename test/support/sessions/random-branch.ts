@@ -1,8 +1,10 @@
 import fc from "fast-check";
 import type { EntryLike } from "../../../src/reducers/entries/entry.ts";
+import type { EntryFact } from "../../../src/reducers/entries/entry-fact.ts";
+import { HAND_ACTS } from "../../../src/reducers/ledger/hand/hand.ts";
 import { memoryId } from "../../../src/reducers/ledger/memory-id.ts";
 import { RELEVANCES } from "../../../src/reducers/ledger/records.ts";
-import { folded, observationOf, reflectionOf } from "./builders.ts";
+import { fact, folded, observationOf, reflectionOf } from "./builders.ts";
 
 /**
  * Random branches of real entries: conversation, tool calls, context edits, ledger entries with markers that are
@@ -197,3 +199,95 @@ function body(
         : custom("om.observations.recorded", piece.odd > 4 ? null : { observations: "no" });
   }
 }
+
+// Branches of facts on which records supersede each other
+
+/** The records that there may be */
+export const RECORD_IDS = [..."abcdef"];
+
+/** One of few ids, also one that is never recorded */
+const someId = fc.constantFrom(...RECORD_IDS, "z");
+const share = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+
+/** A branch of few records that supersede each other in every way, also in circles, from runs that straddle each other. */
+export const supersedingBranch: fc.Arbitrary<EntryFact[]> = fc
+  .array(
+    fc.oneof(
+      { weight: 2, arbitrary: fc.record({ kind: fc.constant("talk" as const) }) },
+      {
+        weight: 3,
+        arbitrary: fc.record({
+          kind: fc.constantFrom("observed" as const, "reflected" as const),
+          ids: fc.uniqueArray(fc.constantFrom(...RECORD_IDS), { minLength: 1, maxLength: 3 }),
+          watermark: share,
+          source: share,
+        }),
+      },
+      {
+        weight: 4,
+        arbitrary: fc.record({
+          kind: fc.constantFrom(
+            "superseded" as const,
+            "superseded" as const,
+            "replaced" as const,
+            "dropped" as const,
+          ),
+          ids: fc.tuple(someId, someId).filter(([old, now]) => old !== now),
+          watermark: share,
+        }),
+      },
+      {
+        weight: 1,
+        arbitrary: fc.record({
+          kind: fc.constant("hand" as const),
+          act: fc.constantFrom(...HAND_ACTS),
+          ids: fc.tuple(fc.constantFrom(...RECORD_IDS)),
+        }),
+      },
+      {
+        weight: 1,
+        arbitrary: fc.record({
+          kind: fc.constant("compacted" as const),
+          watermark: share,
+          isFull: fc.boolean(),
+        }),
+      },
+    ),
+    { minLength: 4, maxLength: 30 },
+  )
+  .map((pieces) =>
+    pieces.reduce<EntryFact[]>(
+      (facts, piece) => {
+        const id = `e${facts.length}`;
+        const at = (place: number) => facts[Math.floor(place * facts.length)]?.id ?? "";
+        const made = (): EntryFact => {
+          switch (piece.kind) {
+            case "talk":
+              return fact.user(id);
+            case "observed":
+            case "reflected": {
+              const [watermark, sources] = [
+                at(piece.watermark),
+                piece.kind === "observed" ? `@${at(piece.source)}` : "",
+              ];
+              return fact[piece.kind](id, watermark, ...piece.ids.map((one) => `${one}:10${sources}`));
+            }
+            case "superseded":
+            case "replaced": {
+              const [old, now] = piece.ids;
+              return fact[piece.kind](id, at(piece.watermark), { [old]: now });
+            }
+            case "dropped":
+              return fact.dropped(id, at(piece.watermark), piece.ids[0]);
+            case "hand":
+              return { ...fact.other(id), hand: { act: piece.act, ids: piece.ids } };
+            case "compacted":
+              return fact.compaction(id, at(piece.watermark), true, piece.isFull);
+          }
+        };
+        facts.push(made());
+        return facts;
+      },
+      [fact.user("e0"), fact.user("e1"), fact.user("e2")],
+    ),
+  );

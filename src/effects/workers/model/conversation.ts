@@ -1,7 +1,7 @@
 import type { AssistantMessage, Message, ToolCall } from "@earendil-works/pi-ai";
 import { catchError, defer, EMPTY, expand, filter, map, type Observable, of, take, timeout } from "rxjs";
 import { addUsage, noUsage } from "../../../reducers/engine/engine-state.ts";
-import type { Usage } from "../../../reducers/engine/events.ts";
+import type { RequestTimes, Usage } from "../../../reducers/engine/events.ts";
 import { estimateTextTokens } from "../../../reducers/entries/tokens.ts";
 import { messageOf } from "../../../reducers/message-of.ts";
 import { failureFrom, type WorkerFailure } from "./failure.ts";
@@ -24,6 +24,8 @@ export interface Spend {
   requests: number;
   /** Of all replies, also of those that tell of a failure */
   usage: Usage;
+  /** Each request in order, retries counted apart */
+  requestTimes: RequestTimes[];
   /** Tokens of the request made last, as far as they are known, with the output that it allowed */
   asked: number;
   /** The model would have gone on, but had had its turns, had filled its window or used up a budget. */
@@ -58,7 +60,14 @@ export function spentBy(
   { timeoutMs }: WorkerLimits,
 ): Observable<SpentRun> {
   return defer(() => {
-    const spend: Spend = { turns: 0, requests: 0, usage: noUsage(), asked: 0, capped: false };
+    const spend: Spend = {
+      turns: 0,
+      requests: 0,
+      usage: noUsage(),
+      requestTimes: [],
+      asked: 0,
+      capped: false,
+    };
     return run(spend).pipe(
       timeout({
         first: Math.min(timeoutMs, LONGEST_TIMER_MS),
@@ -99,9 +108,17 @@ export function converse(
   const meter = {
     requested: () => {
       spend.requests++;
+      spend.requestTimes.push({ startedAt: Date.now() });
     },
     used: (usage: Usage) => {
       spend.usage = addUsage(spend.usage, usage);
+      Object.assign(spend.requestTimes.at(-1) ?? {}, { usage });
+    },
+    ended: (failure?: string) => {
+      const times = spend.requestTimes.at(-1);
+      if (!times) return;
+      times.durationMs = Math.max(0, Date.now() - times.startedAt);
+      if (failure !== undefined) times.failure = failure;
     },
   };
 

@@ -3,14 +3,17 @@ import { isHtmlPage, wordsOfHtml } from "./html-text.ts";
 
 /**
  * Why a worker run failed, as far as it matters for what happens next and for what the user is told:
- * `timeout` is our own deadline, `auth` also stands for an account that may not or cannot pay, `cut-off` for output
- * that met its limit, `no-model` for a model that is not there, `window-too-small` for one with no room for a worker.
+ * `timeout` is our own deadline, `auth` also stands for an account that may not, `quota` for one that has used up what it may have
+ * or cannot pay, `refused` for a model or a filter before it that will not answer this prompt, `cut-off` for output that met its
+ * limit, `no-model` for a model that is not there, `window-too-small` for one with no room for a worker.
  */
 export type FailureKind =
   | "timeout"
   | "prompt-too-long"
   | "window-too-small"
   | "auth"
+  | "quota"
+  | "refused"
   | "rate-limit"
   | "overloaded"
   | "connection"
@@ -51,15 +54,23 @@ export function classifyFailure(text: string): FailureKind {
   const words = text.slice(0, READ_AT_MOST);
   const status = statusOf(words);
   if (TOO_LARGE.test(words) && !PER_MINUTE.test(words)) return "prompt-too-long";
+  if ((status === undefined || status < 500) && isOutOfQuota(words, status)) return "quota";
   // Bedrock calls throttling "too many tokens", so rates come before the other words for length.
   if (status === 429 || RATE.test(words)) return "rate-limit";
   if (status === 413 || TOO_LONG.test(words)) return "prompt-too-long";
   if (status === undefined) return KINDS_BY_WORDS.find(([, pattern]) => pattern.test(words))?.[0] ?? "other";
   if (status >= 500) return "overloaded";
-  if (status === 401 || status === 402 || status === 403 || ACCOUNT.test(words)) return "auth";
+  if (REFUSED.test(words)) return "refused";
+  if (status === 401 || status === 403 || ACCOUNT.test(words)) return "auth";
   if (status === 408) return "connection";
   // Any other 4xx is a request that the server will refuse again, whatever its words sound like.
   return NO_MODEL.test(words) ? "no-model" : "other";
+}
+
+/** Google says the same of a quota per minute and of one that is used up; only the former is back in a moment. */
+function isOutOfQuota(words: string, status: number | undefined): boolean {
+  if (PER_MINUTE_ONLY.test(words) || RETRY_SOON.test(words)) return false;
+  return status === 402 || OUT_OF_QUOTA.test(words);
 }
 
 const STATUS_PATTERNS: readonly RegExp[] = [
@@ -101,6 +112,29 @@ const RATE = oneOf(
   "resource[ _]?exhausted",
   "\\busage limit",
 );
+const PER_MINUTE_ONLY = /\bper[ _-]?min(?:ute)?\b|\b[TR]PM\b/i;
+/** "Please try again in 2s.", "Please retry in 31.4s": minutes and hours are none of these. */
+const RETRY_SOON = /\b(?:try again|retry)(?:[ _]in|[ _]?after|delay)\W{0,4}[\d.]+\s?(?:s\b|sec|ms\b)/i;
+const OUT_OF_QUOTA = oneOf(
+  "insufficient[ _]?(?:quota|credits?|balance|funds)",
+  "exceeded your (?:current |monthly |daily )?(?:quota|spend|usage|budget)",
+  "quota (?:has been |is )?(?:exceeded|exhausted|used up)",
+  "out of (?:quota|credits?)",
+  "credit balance",
+  "\\b(?:usage|spend(?:ing)?|budget) limit",
+  "\\bper[ -]?(?:day|week|month)\\b|\\b[TR]PD\\b",
+  "payment required",
+);
+/** A prompt that was judged and turned away, by the model or by what stands before it. */
+const REFUSED = oneOf(
+  "content[ _]?(?:filter|policy|management)",
+  "\\bmodel refused\\b",
+  "stopped with: sensitive",
+  "finish_?reason: (?:safety|prohibited\\w*|blocklist|recitation|spii)",
+  "(?:safety|usage) (?:polic|guideline)",
+  "flagged (?:as|by|for)",
+  "blocked (?:by|due to|for) [^.\\n]{0,30}(?:safety|policy|filter|guard)",
+);
 const ACCOUNT = oneOf(
   "unauthori[sz]ed",
   "forbidden",
@@ -127,6 +161,7 @@ const NO_MODEL = oneOf(
 /** For error texts without a status: most come from streams that broke, or from Node. The first match decides. */
 const KINDS_BY_WORDS: readonly (readonly [FailureKind, RegExp])[] = [
   ["bad-response", /^\s*<(?:!doctype|html)/i],
+  ["refused", REFUSED],
   ["auth", ACCOUNT],
   [
     "overloaded",

@@ -7,7 +7,7 @@ import type {
 import { defer, map, Observable, retry, tap, throwError, timer } from "rxjs";
 import type { Usage } from "../../../reducers/engine/events.ts";
 import { messageOf } from "../../../reducers/message-of.ts";
-import { classifyFailure, isPassing } from "./failure.ts";
+import { classifyFailure, type FailureKind, isPassing } from "./failure.ts";
 import type { ModelAccess, WorkerLimits } from "./request.ts";
 import type { Thinking } from "./thinking.ts";
 
@@ -16,10 +16,11 @@ const RETRY_AFTER_MS = 1000;
 /** Each wait is this many times the one before it, and up to twice as long by chance. */
 const RETRY_FACTOR = 3;
 
-/** Hears of every request and of every reply's usage, also of those that tell of a failure. */
+/** Hears of every request, of every reply's usage, also of those that tell of a failure, and how each request ended. */
 export interface Meter {
   requested(): void;
   used(usage: Usage): void;
+  ended(failure?: FailureKind): void;
 }
 
 /**
@@ -43,6 +44,10 @@ export function replyTo(
     map((reply) => {
       if (isAnswer(reply)) return reply;
       throw new Error(reply.errorMessage ?? `the request ended with ${reply.stopReason}`);
+    }),
+    tap({
+      next: () => meter.ended(),
+      error: (error: unknown) => meter.ended(classifyFailure(messageOf(error))),
     }),
     retry({
       count: RETRIES,

@@ -6,11 +6,13 @@ import type {
   SimpleStreamOptions,
 } from "@earendil-works/pi-ai";
 import type { Usage } from "../../../reducers/engine/events.ts";
-import type { Thinking } from "./thinking.ts";
+import type { Thinking, WantedThinking } from "./thinking.ts";
 
 /** The only way to a model: Pi's registry resolves credentials, headers and custom providers behind `stream`. */
 export interface ModelAccess {
   model: Model<Api>;
+  /** As the settings have it for this model */
+  thinking?: WantedThinking;
   /** Tokens that a request and its answer may have together, where the model was found to take less than it declares */
   servedWindow?: number;
   stream(context: Context, options: SimpleStreamOptions): AssistantMessageEventStream;

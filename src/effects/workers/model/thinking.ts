@@ -1,5 +1,5 @@
 import type { Api, Model, ThinkingLevel } from "@earendil-works/pi-ai";
-import type { Settings } from "../../../reducers/settings.ts";
+import type { ModelSetting } from "../../../reducers/settings.ts";
 
 /** What a model is asked to think. */
 export interface Thinking {
@@ -8,10 +8,11 @@ export interface Thinking {
   budget: number;
 }
 
-type Wanted = NonNullable<NonNullable<Settings["model"]>["thinking"]>;
+/** How much the settings want a model to think; unset where they do not say. */
+export type WantedThinking = ModelSetting["thinking"];
 
 /** V3's */
-const THINKING_WHEN_UNSET: Wanted = "low";
+const THINKING_WHEN_UNSET: NonNullable<WantedThinking> = "low";
 const LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
 /** As Pi's providers have them */
 const BUDGETS: Readonly<Record<ThinkingLevel, number>> = {
@@ -19,15 +20,15 @@ const BUDGETS: Readonly<Record<ThinkingLevel, number>> = {
 };
 
 /**
- * What the settings ask for, at the nearest level that the model has: as Pi chooses it, the next one above, else the next below.
+ * What is wanted, at the nearest level that the model has: as Pi chooses it, the next one above, else the next below.
  * Undefined: it does not think, or is not to.
  */
 export function thinkingFor(
   { reasoning, thinkingLevelMap }: Pick<Model<Api>, "reasoning" | "thinkingLevelMap">,
-  settings: Pick<Settings, "model">,
+  wantedThinking: WantedThinking,
 ): Thinking | undefined {
   if (!reasoning) return undefined;
-  const wanted = LEVELS.indexOf(settings.model?.thinking ?? THINKING_WHEN_UNSET);
+  const wanted = LEVELS.indexOf(wantedThinking ?? THINKING_WHEN_UNSET);
   const level = [...LEVELS.slice(wanted), ...LEVELS.slice(0, wanted).toReversed()].find((candidate) => {
     const mapped = thinkingLevelMap?.[candidate];
     return mapped !== null && (mapped !== undefined || (candidate !== "xhigh" && candidate !== "max"));

@@ -18,7 +18,7 @@ export interface PoolPromptInput {
 
 /** What the tiers mean, for the workers that are shown them. */
 export const COVERAGE_WORDS = `Coverage
-Under the observations it is listed how far reflections hold them already. Strong: a reflection rests on this observation alone, or several reflections rest on it; its lasting meaning is held. Partial: one reflection rests on it together with others, so a part of it may be held nowhere else. None (all that are not listed): no reflection rests on it.`;
+Under the observations it is listed whether reflections rest on them. Strong: one rests on this observation alone, or several rest on it; most of it is probably held, its details perhaps not. Partial: one rests on it together with others, so a part of it may be held nowhere else. None (all that are not listed): no reflection does.`;
 
 /** Active memory as a worker reads it. What changes least stands first, for a provider's cache: lines come at the end. */
 export function poolSections(input: PoolPromptInput): string[] {

@@ -15,7 +15,7 @@ How to write
 One sentence of plain prose for one thing that holds, understood alone. Do not chain facts with semicolons to take in the details of what it rests on: details stay in the observations. Keep the names, paths, numbers and versions that it needs exact. Say "User" for the user. Write in the language of the observations.
 
 Support
-supportingObservationIds are the observations whose lasting meaning your sentence holds just as well as they do: all of them, and no others. Later they may be removed from active memory because the reflection stands for them. An observation with a detail that still matters and that your sentence leaves out is no support, nor is one that merely has the same topic: leave it out, instead of making the sentence longer. An id that does not belong there destroys memory.
+supportingObservationIds are the observations that your sentence rests on, which bear it out: all of them, and no others. One that merely has the same topic is none. Through them its evidence is found. It need not hold their details: those with details that still matter stay beside it. Those whose lasting meaning it holds may be removed later, so what it takes from them has to be exact.
 
 ${COVERAGE_WORDS}
 It shows where something durable may still be held nowhere. It is not a quota: most observations without coverage deserve no reflection.

@@ -44,7 +44,7 @@ const ObservationArgs = objectOf({
 
 const ReflectionArgs = objectOf({
   content,
-  supportingObservationIds: idList().describe("Ids of the observations whose meaning this preserves"),
+  supportingObservationIds: idList().describe("Ids of the observations that this rests on"),
   replaces: optionalIds("Ids of existing reflections whose place this takes"),
 });
 

@@ -3,7 +3,11 @@ import { explainLane, whyLane } from "../../../machines/recording/explain.ts";
 import type { ReplayStep } from "../../../machines/recording/replay-step.ts";
 import { LANES, type LaneName } from "../../../reducers/engine/lane-names.ts";
 import type { Settings } from "../../../reducers/settings.ts";
-import { countOf, listed } from "../../../reducers/words.ts";
+import { countOf, dollars, listed } from "../../../reducers/words.ts";
+import { runBatch } from "../batch/batch.ts";
+import { batchFiles, isBatch } from "../batch/batch-files.ts";
+import { asksForBatch, splitOptions, withBatchOptions } from "../batch/batch-options.ts";
+import type { BatchOptions, BatchRecord } from "../batch/batch-record.ts";
 import { EXIT, type Io, UsageError } from "../io.ts";
 import { examples, FILE_ARGUMENT, LEAF_OPTION, SET_OPTION, setWords } from "../options.ts";
 import {
@@ -11,6 +15,7 @@ import {
   lanesAfter,
   REPLAY_FORMAT,
   type ReplayOutput,
+  ReplayOutputSchema,
   stepLine,
   summaryLine,
 } from "./replay-json.ts";
@@ -19,7 +24,7 @@ import { complainOfLines, openSource, type ReplaySource } from "./replay-source.
 import { createStepTable, eventLine, summaryText, verdictText } from "./replay-text.ts";
 import { settingsWords } from "./session-settings.ts";
 
-interface ReplayOptions {
+export interface ReplayOptions {
   leaf?: string;
   lane?: LaneName;
   from?: number;
@@ -32,9 +37,9 @@ interface ReplayOptions {
 }
 
 export function replayCommand(io: Io, exit: (code: number) => void): Command {
-  return new Command("replay")
+  const command = new Command("replay")
     .description("Run a recording, or the events of a Pi session, and show what each lane did")
-    .argument(...FILE_ARGUMENT)
+    .argument("[files...]", `${FILE_ARGUMENT[1]}; of several files, folders or globs a line each`)
     .option(...LEAF_OPTION)
     .option("--lane <lane>", "only this lane: observer, reflect or compaction", laneOf)
     .option("--from <n>", "from this event on", numberOf)
@@ -57,12 +62,43 @@ export function replayCommand(io: Io, exit: (code: number) => void): Command {
         ["replay recording.ndjson --verify", "whether a recording still decides as it was recorded"],
       ),
     )
-    .action(async (file: string | undefined, options: ReplayOptions) =>
-      exit(await replayFile(io, file, options)),
+    .action(async (files: string[], options: ReplayOptions & BatchOptions) =>
+      exit(await replay(io, files, options)),
     );
+  return withBatchOptions(command);
 }
 
-async function replayFile(io: Io, file: string | undefined, options: ReplayOptions): Promise<number> {
+async function replay(
+  io: Io,
+  args: readonly string[],
+  options: ReplayOptions & BatchOptions,
+): Promise<number> {
+  const { batch, own } = splitOptions(options);
+  if (!isBatch(args) && !asksForBatch(options)) return replayFile(io, args[0], own);
+  refuseContradictions(own);
+  if (own.explain !== undefined) throw new UsageError("--explain is about one event of one file");
+  const verb = own.verify ? "verify" : "replay";
+  return runBatch(io, { verb, files: batchFiles(args), options: own, batch, lineOf });
+}
+
+/** What a replay of many comes to for one file */
+function lineOf({ file, error, result }: BatchRecord): string {
+  if (error !== undefined) return `${file}: ${error}`;
+  const summary = ReplayOutputSchema.safeParse(result);
+  if (!summary.success || summary.data.type !== "summary") return `${file}: decides otherwise than recorded`;
+  const { events, runs, compactions, cost, verification } = summary.data;
+  const count = Object.values(runs).flatMap((kinds) => Object.values(kinds));
+  const all = countOf(
+    count.reduce((sum, n) => sum + n, 0),
+    "run",
+  );
+  const money = cost > 0 ? `, ${dollars(cost)}` : "";
+  const verdict = verification ? (verification.ok ? ", as recorded" : ", not as recorded") : "";
+  return `${file}: ${countOf(events, "event")}, ${all}, ${countOf(compactions, "compaction")}${money}${verdict}`;
+}
+
+/** Carries the command out; resolves to its exit code. */
+export async function replayFile(io: Io, file: string | undefined, options: ReplayOptions): Promise<number> {
   refuseContradictions(options);
   const { leaf, set = {}, explain: number, verify: verifies, json } = options;
   const source = await openSource(io, file, { leaf, twice: Object.keys(set).length > 0 });

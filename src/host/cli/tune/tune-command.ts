@@ -1,14 +1,11 @@
 import { Command, InvalidArgumentError } from "commander";
 import { z } from "zod";
 import { parseRecordingLine } from "../../../machines/recording/recording-line.ts";
+import type { ReplayStep } from "../../../machines/recording/replay-step.ts";
 import { adviceOf } from "../../../machines/what-if/advice.ts";
+import { createColdStarts } from "../../../machines/what-if/cold-starts.ts";
 import { createTune, gridOf, type TuneRow } from "../../../machines/what-if/tune.ts";
-import {
-  createRunStatistics,
-  generalModel,
-  type Price,
-  type RunStatistics,
-} from "../../../machines/what-if/workload.ts";
+import { createRunStatistics, generalModel, type Price } from "../../../machines/what-if/workload.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../../reducers/settings.ts";
 import { NAMESPACE } from "../../settings/settings.ts";
 import { ownSettings, surroundings } from "../input/surroundings.ts";
@@ -71,6 +68,15 @@ export const TuneAdviceSchema = z.object({
   settings: z.record(z.string(), z.unknown()),
   /** Recorded runs of each worker; figures rest on them from ten on */
   measuredRuns: z.object({ observer: z.int(), reflector: z.int(), dropper: z.int() }),
+  /** Prompts that came after the prompt cache had run out, what reading their context anew cost, and what of it `idleCompaction` saves */
+  idleCompaction: z.object({
+    count: z.int(),
+    unpriced: z.int(),
+    /** USD */
+    usd: z.number(),
+    savedUsd: z.number(),
+    compactions: z.int(),
+  }),
 });
 
 /** The settings that make the grid, and the options that name their values. */
@@ -130,7 +136,13 @@ async function tune(io: Io, files: readonly string[], options: TuneOptions): Pro
     return EXIT.ok;
   }
   const statistics = createRunStatistics();
-  for (const source of sources) await measure(io, source, statistics);
+  const coldStarts = createColdStarts();
+  for (const source of sources) {
+    await measure(io, source, (step) => {
+      statistics.take(step);
+      coldStarts.take(step);
+    });
+  }
   const price = options.price ?? statistics.price();
   const model = generalModel(statistics.model());
   const yours = ownSettings(surroundings()).settings;
@@ -145,7 +157,10 @@ async function tune(io: Io, files: readonly string[], options: TuneOptions): Pro
   const rows = schedules.rows();
   const advice = adviceOf(rows);
   if (!advice) throw new Error("no row has the settings in use");
-  const comparison = { files: sources.length, rows, advice, yours, model, price };
+  const comparison = {
+    ...{ files: sources.length, rows, advice, yours, model, price },
+    coldStarts: coldStarts.sum(),
+  };
   if (options.json) {
     for (const [index, row] of rows.entries()) io.json(tuneLine(row, index, price !== undefined));
     io.json(adviceLine(comparison));
@@ -165,7 +180,7 @@ function settingsText(row: number, settings: Partial<Settings>, json = false): s
 }
 
 function adviceLine(comparison: Comparison): z.infer<typeof TuneAdviceSchema> {
-  const { rows, advice, yours, model, price } = comparison;
+  const { rows, advice, yours, model, price, coldStarts } = comparison;
   const { advised, saving, keep } = advice;
   return {
     type: "advice",
@@ -181,13 +196,13 @@ function adviceLine(comparison: Comparison): z.infer<typeof TuneAdviceSchema> {
       reflector: model.reflector.measuredRuns,
       dropper: model.dropper.measuredRuns,
     },
+    idleCompaction: coldStarts,
   };
 }
 
-/** Adds to the statistics how the workers of a recording did; a session's are not told apart. */
-async function measure(io: Io, source: ReplaySource, statistics: RunStatistics): Promise<void> {
-  const { reading } =
-    source.kind === "session" ? source : await runReplay(source, io, { onStep: statistics.take });
+/** Shows what happened in a recording, step by step; a session does not tell its runs apart. */
+async function measure(io: Io, source: ReplaySource, onStep: (step: ReplayStep) => void): Promise<void> {
+  const { reading } = source.kind === "session" ? source : await runReplay(source, io, { onStep });
   complainOfLines(io, source.file, reading);
 }
 

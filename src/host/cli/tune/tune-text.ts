@@ -1,6 +1,8 @@
 import { type Advice, distinctRows, LARGEST_GROWTH, LEAST_SAVING } from "../../../machines/what-if/advice.ts";
+import type { ColdStarts } from "../../../machines/what-if/cold-starts.ts";
 import { costOf, type TuneRow } from "../../../machines/what-if/tune.ts";
 import { ENOUGH_RUNS, type Price, type Workload } from "../../../machines/what-if/workload.ts";
+import { COLD_MARGIN } from "../../../reducers/engine/cold-cache.ts";
 import { WORKERS } from "../../../reducers/engine/lane-names.ts";
 import type { Settings } from "../../../reducers/settings.ts";
 import { compact, countOf, dollars, grouped, listed } from "../../../reducers/words.ts";
@@ -17,6 +19,7 @@ export interface Comparison {
   yours: Settings;
   model: Workload;
   price: Price | undefined;
+  coldStarts: ColdStarts;
 }
 
 /** Rows that nothing beats, and yours; those that come out the same once. Fits 80 columns. */
@@ -99,9 +102,25 @@ export function changedSettings({ thresholds }: TuneRow, yours: Settings): Parti
 export function adviceText(io: Io, comparison: Comparison): string[] {
   const { advised } = comparison.advice;
   const words = wrapped(adviceWords(comparison), WIDTH).map((line) => io.paint("bold", line));
+  words.push("", ...wrapped(coldStartWords(comparison), WIDTH));
   if (!advised) return words;
   const paste = JSON.stringify({ [NAMESPACE]: changedSettings(advised, comparison.yours) }, null, 2);
   return [...words, "", "To change to it, in Pi's settings.json:", "", ...paste.split("\n")];
+}
+
+/** What compacting while idle would have saved, or has, also where that is nothing. */
+export function coldStartWords({ coldStarts, yours }: Comparison): string {
+  const { count, unpriced, usd, savedUsd, compactions } = coldStarts;
+  if (count === 0)
+    return "Compaction while idle (idleCompaction): nothing to save, since no prompt is recorded here that came after its prompt cache had run out. Only recordings say when that was, not session files.";
+  const starts = `${countOf(count, "prompt")} that came after the prompt cache had run out`;
+  if (unpriced === count)
+    return `Compaction while idle (idleCompaction): ${starts}, at no price that is known.`;
+  const would = yours.idleCompaction === "auto" ? "saves" : "would save";
+  const apart = unpriced > 0 ? ` (${unpriced} of them at no known price)` : "";
+  if (compactions === 0)
+    return `Compaction while idle (idleCompaction) ${would} nothing: ${starts}${apart} cost ${money(usd)}, and none would have cost ${money(COLD_MARGIN.usd)} and ${COLD_MARGIN.share * 100} % less after a compaction.`;
+  return `Compaction while idle (idleCompaction) ${would} about ${money(savedUsd)} of the ${money(usd)} that ${starts}${apart} cost, by ${countOf(compactions, "compaction")}. Cheaper requests after those are not counted in.`;
 }
 
 /** What the figures rest on, and what "better" means. `isGiven`: the price is the user's. */

@@ -59,6 +59,7 @@ function resultOf(event: EngineEvent): EventDetail["result"] {
   return [
     { name: event.worker, value: resultWords(event) },
     { name: "run", value: event.runId },
+    ...(event.model === undefined ? [] : [{ name: "model", value: event.model }]),
     { name: "took", value: `${duration(durationMs)}, ${countOf(requests, "request")}` },
     { name: "read", value: `${grouped(sourceTokens)} source tokens` },
     { name: "rejected", value: grouped(rejected) },

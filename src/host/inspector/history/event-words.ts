@@ -17,6 +17,9 @@ export function eventWords(event: EngineEvent): string {
       return `another branch, ${countOf(event.branch.length, "entry", "entries")}`;
     case "model.selected":
       return event.contextWindow === undefined ? "" : `window ${grouped(event.contextWindow)}`;
+    case "cache.expired":
+      return `${grouped(event.contextTokens)} tokens to read again${event.reason === "model" ? ", by another model" : ""}`;
+    case "cache.warmed":
     case "agent.started":
     case "turn.ended":
       return "";

@@ -174,7 +174,7 @@ export function fateIn({ ledger }: SessionState, kind: MemoryLine["kind"], id: s
   const known = fateOf(ledger, `${kind}s`, id);
   if (ledger.hand.forgotten.has(id)) return "forgotten by the user";
   if (known.status === "active") return kind === "observation" && isPinned(ledger.hand, id) ? "pinned" : "";
-  return fateWords(known, kind === "observation" ? "superseded" : "replaced");
+  return fateWords(known, kind);
 }
 
 /** An observation and a reflection of one text share their id. */

@@ -21,8 +21,8 @@ import { gauge, type Paint, PLAIN, type Tone } from "./footer.ts";
 interface LanesInput {
   state: EngineState;
   snapshot: LanesSnapshot;
-  /** `provider/id` of the workers' model, or why there is none */
-  workerModel: string;
+  /** Which model each worker uses and why, see `modelLines` */
+  models: readonly string[];
   /** Milliseconds since the epoch */
   now: number;
 }
@@ -46,7 +46,7 @@ const WIDE = 66;
  * are fewer than 66 columns, labels stand above their texts. An empty row has neither.
  */
 export function lanesRows(
-  { state, snapshot, workerModel, now }: LanesInput,
+  { state, snapshot, models, now }: LanesInput,
   paint: Paint = PLAIN,
   columns = Number.POSITIVE_INFINITY,
 ): LanesRow[] {
@@ -91,7 +91,7 @@ export function lanesRows(
     }
     rows.push({ indent: 0, label: "", text: "" });
   }
-  for (const [name, text] of memoryTexts(state, workerModel)) {
+  for (const [name, text] of memoryTexts(state, models)) {
     const label = paint("text", name);
     if (!isWide && name !== "") rows.push({ indent: 0, label: "", text: label });
     rows.push({ indent: start, label: isWide ? label : "", text: paint("muted", text) });
@@ -119,7 +119,7 @@ export function lanesText(input: LanesInput): string {
   return linesOf(lanesRows(input), Number.POSITIVE_INFINITY, asIs).join("\n");
 }
 
-function memoryTexts(state: EngineState, workerModel: string): [name: string, text: string][] {
+function memoryTexts(state: EngineState, models: readonly string[]): [name: string, text: string][] {
   const { counts, activeTokens } = state.session.ledger;
   const [spent, ...parts] = spendRows(state.session.ledger.spend);
   const perWorker = WORKERS.filter((worker) => state.workers[worker].runs > 0)
@@ -134,7 +134,7 @@ function memoryTexts(state: EngineState, workerModel: string): [name: string, te
     ...parts.map(({ name, value }): [string, string] => ["", `${name} ${value}`]),
     ...budgetRows(budgetUses(state)).map(({ name, value }): [string, string] => [name, value]),
     ["runs", perWorker === "" ? "none since this session was opened" : perWorker],
-    ["model", workerModel],
+    ...models.map((model, index): [string, string] => [index === 0 ? "model" : "", model]),
   ];
 }
 

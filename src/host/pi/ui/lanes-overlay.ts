@@ -14,7 +14,7 @@ export type PiTui = Pick<
 interface LanesOverlayOptions {
   engine: Engine;
   steps$: Observable<Step>;
-  workerModel: () => string;
+  models: () => readonly string[];
   tui: PiTui;
 }
 
@@ -29,7 +29,7 @@ export async function openLanesOverlay(
   {
     engine,
     steps$,
-    workerModel,
+    models,
     tui: { matchesKey, truncateToWidth, visibleWidth, wrapTextWithAnsi },
   }: LanesOverlayOptions,
 ): Promise<void> {
@@ -59,7 +59,7 @@ export async function openLanesOverlay(
         const now = {
           state: engine.state,
           snapshot: engine.snapshot,
-          workerModel: workerModel(),
+          models: models(),
           now: Date.now(),
         };
         const rows = lanesRows(now, paintOf(ctx), inner);

@@ -36,16 +36,16 @@ interface StatusInput {
   snapshot: LanesSnapshot;
   lookup: EntryLookup;
   problems: readonly SettingsProblem[];
-  /** `provider/id` of the workers' model, or why there is none */
-  workerModel: string;
+  /** Which model each worker uses and why, see `modelLines` */
+  models: readonly string[];
 }
 
 /** What `/om:status` says, in plain text. The clocks are the very numbers that the lanes decide by. */
-export function statusReport({ state, snapshot, lookup, problems, workerModel }: StatusInput): string {
+export function statusReport({ state, snapshot, lookup, problems, models }: StatusInput): string {
   return [
     memorySection(state, lookup),
     clockSection(state),
-    laneSection(state, snapshot.states, workerModel),
+    laneSection(state, snapshot.states, models),
     problemSection(state, snapshot, problems),
   ]
     .filter((section) => section !== "")
@@ -114,7 +114,7 @@ function clockSection(state: EngineState): string {
   ].join("\n");
 }
 
-function laneSection(state: EngineState, lanes: LaneStates, workerModel: string): string {
+function laneSection(state: EngineState, lanes: LaneStates, models: readonly string[]): string {
   const passive = whyPassive(state, "observer");
   const runs = WORKERS.map((worker) => countOf(state.workers[worker].runs, `${worker} run`)).join(", ");
   return [
@@ -123,7 +123,7 @@ function laneSection(state: EngineState, lanes: LaneStates, workerModel: string)
       (lane) =>
         `  ${LANE_LABELS[lane].padEnd(12)}  ${stateLabel(lanes[lane])} (${laneWords(state, lane, lanes)})`,
     ),
-    `  model         ${workerModel}`,
+    ...models.map((model, index) => `  ${(index === 0 ? "model" : "").padEnd(13)} ${model}`),
     `  so far        ${runs} since this session was opened`,
     ...spendRows(state.session.ledger.spend).map(
       ({ name, value }, index) => `  ${(index === 0 ? "cost so far" : `  ${name}`).padEnd(13)} ${value}`,

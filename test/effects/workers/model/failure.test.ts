@@ -95,7 +95,7 @@ const MESSAGES: readonly (readonly [who: string, kind: FailureKind, text: string
   ],
   [
     "Anthropic",
-    "auth",
+    "quota",
     "400 Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade.",
   ],
   [
@@ -110,7 +110,7 @@ const MESSAGES: readonly (readonly [who: string, kind: FailureKind, text: string
     "auth",
     "AccessDeniedException: You don't have access to the model with the specified model ID.",
   ],
-  ["OpenRouter", "auth", "402 Insufficient credits. Add more using https://openrouter.ai/settings/credits"],
+  ["OpenRouter", "quota", "402 Insufficient credits. Add more using https://openrouter.ai/settings/credits"],
   ["Pi", "auth", "No API key for provider: anthropic"],
   ["Pi", "auth", 'No API key found for "openai". Use /login to sign in.'],
   ["a proxy", "auth", "403 <html><body><h1>403 Forbidden</h1></body></html>"],
@@ -125,7 +125,49 @@ const MESSAGES: readonly (readonly [who: string, kind: FailureKind, text: string
   [
     "Google",
     "rate-limit",
+    '{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details. Please retry in 31.4s.","status":"RESOURCE_EXHAUSTED"}}',
+  ],
+  [
+    "Google",
+    "rate-limit",
+    '{"error":{"code":429,"message":"Resource exhausted","status":"RESOURCE_EXHAUSTED"}}',
+  ],
+
+  // What an account may have is used up: waiting a moment does not help
+  [
+    "Google",
+    "quota",
     '{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED"}}',
+  ],
+  [
+    "OpenAI",
+    "quota",
+    '429 {"message":"You exceeded your current quota, please check your plan and billing details.","type":"insufficient_quota"}',
+  ],
+  [
+    "OpenAI",
+    "quota",
+    "429 Rate limit reached on requests per day (RPD): Limit 200, Used 200. Please try again in 7m12s.",
+  ],
+  [
+    "Groq",
+    "quota",
+    "429 Rate limit reached on tokens per day (TPD): Limit 100000, Used 99000. Try again in 20m.",
+  ],
+  [
+    "a subscription",
+    "quota",
+    "429 You have hit your ChatGPT usage limit (plus plan). Try again in ~134 min.",
+  ],
+
+  // Turned away for what it says
+  ["Anthropic", "refused", "The model refused to complete the request"],
+  ["Anthropic", "refused", "Provider stopped with: sensitive"],
+  ["OpenAI", "refused", "Provider finish_reason: content_filter"],
+  [
+    "Azure",
+    "refused",
+    "400 The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
   ],
   ["Bedrock", "rate-limit", "ThrottlingException: Too many tokens, please wait before trying again."],
   ["Bedrock", "rate-limit", "Throttling error: Too many requests, please wait before trying again."],

@@ -45,7 +45,9 @@ function observe(access: ModelAccess, settings: Settings) {
     failures: 0,
     emptyUpToId: null,
   } as const;
-  return firstValueFrom(JOBS.observer(live, command, access));
+  return firstValueFrom(
+    JOBS.observer(live, command, { ...access, thinking: settings.model?.thinking }, 5000),
+  );
 }
 
 /** What an OpenAI-compatible server is sent. */
@@ -174,7 +176,7 @@ describe("the level", () => {
     fc.assert(
       fc.property(fc.boolean(), map, fc.constantFrom(...LEVELS), (reasoning, thinkingLevelMap, thinking) => {
         const some = { reasoning, thinkingLevelMap } as Model<Api>;
-        const level = thinkingFor(some, settingsWith(thinking))?.level ?? "off";
+        const level = thinkingFor(some, thinking)?.level ?? "off";
         expect(level).toBe(clampThinkingLevel(some, thinking));
       }),
     );

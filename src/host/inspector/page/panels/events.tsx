@@ -22,7 +22,16 @@ const GROUPS: { label: string; types: string[] }[] = [
   { label: "entries", types: ["branch.extended", "branch.replaced"] },
   { label: "agent", types: ["agent.started", "turn.ended", "agent.settled"] },
   { label: "runs", types: ["run.demanded", "run.finished"] },
-  { label: "compaction", types: ["compaction.started", "compaction.finished", "compaction.failed"] },
+  {
+    label: "compaction",
+    types: [
+      "compaction.started",
+      "compaction.finished",
+      "compaction.failed",
+      "cache.expired",
+      "cache.warmed",
+    ],
+  },
   { label: "session", types: ["session.opened", "session.closed", "model.selected"] },
 ];
 
