@@ -79,7 +79,7 @@ function sourceIn(prompt: string): string | undefined {
 
 /** How a lane stands, as `/om:lanes` says. */
 async function lane(name: string): Promise<string | undefined> {
-  return new RegExp(`^${name} +(\\S+)`, "m").exec(await pi.lanes())?.[1];
+  return new RegExp(`^${name} +(\\S+(?: \\S+)*)`, "m").exec(await pi.lanes())?.[1];
 }
 
 describe("a result", () => {
@@ -332,7 +332,7 @@ describe("closing a session", () => {
     await pi.reopen("reload");
     await turn();
     expect(pi.requests).toHaveLength(1);
-    expect(await lane("observer")).toBe("coolingDown");
+    expect(await lane("observer")).toBe("cooling down");
     pi.user(LONG);
     await turn();
     expect(pi.requests).toHaveLength(2);
@@ -348,7 +348,7 @@ describe("closing a session", () => {
     await pi.reopen("reload");
     await turn();
     expect(pi.requests).toHaveLength(1);
-    expect(await lane("observer")).toBe("backingOff");
+    expect(await lane("observer")).toBe("backing off");
 
     await pi.openAnother("new");
     pi.user(LONG);
@@ -421,7 +421,7 @@ describe("a compaction", () => {
     pi.memory.compactFailed(false, "Nothing to compact");
     pi.compactions[0]?.(new Error("Nothing to compact"));
     expect(pi.notices).toEqual([expect.stringContaining("Nothing to compact")]);
-    expect(await lane("compaction")).toBe("backingOff");
+    expect(await lane("compaction")).toBe("backing off");
   });
 
   it("is not asked for while something goes on that it would interrupt, but at the next settling", async () => {
@@ -505,7 +505,7 @@ describe("no model", () => {
     expect(pi.notices).toEqual([expect.stringContaining("the session has no model")]);
     vi.setSystemTime(Date.now() + 30_000);
     await turn();
-    expect(await lane("observer")).toBe("backingOff");
+    expect(await lane("observer")).toBe("backing off");
     expect(pi.notices).toHaveLength(1);
     pi.hasModel = true;
     vi.setSystemTime(Date.now() + 60_000);

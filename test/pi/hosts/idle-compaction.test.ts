@@ -40,7 +40,7 @@ describe("a session that lies idle until its prompt cache has run out", { timeou
       await talk(host, 6);
       await waitFor(() => compactions(host).length === 1, "the compaction");
       expect(compactions(host)[0]).toMatchObject({ aborted: false });
-      await laneStands(host, "compaction", "coolingDown");
+      await laneStands(host, "compaction", "cooling down");
       expect(host.model.by("summariser")).toEqual([]);
       // What the agent then reads is the summary and what was kept.
       await host.pi.prompt("And now?");
