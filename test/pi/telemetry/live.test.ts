@@ -65,7 +65,7 @@ describe("a Pi whose environment names a collector", () => {
         const chats = spans.filter(({ name }) => name.startsWith("chat "));
         const recorded = events.flatMap((event) => (event.type === "run.finished" ? [event] : []));
         expect(recorded.flatMap(({ requestTimes = [] }) => requestTimes)).toHaveLength(requests);
-        expect(recorded[0]?.model).toEqual({ provider: "scripted", id: "scripted" });
+        expect(recorded[0]?.model).toBe("scripted/scripted");
         expect(runs).toHaveLength(events.filter(({ type }) => type === "run.finished").length);
         expect(chats).toHaveLength(requests);
         for (const chat of chats) {
