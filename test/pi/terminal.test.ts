@@ -172,7 +172,7 @@ describe.skipIf(!HAS_TMUX)("the lanes in a small terminal", { timeout: 60_000 },
       ]) {
         expect(text).toContain(words);
       }
-      expect(text).toMatch(/model \S+$/);
+      expect(text).toMatch(/model \S+ \(the session's own\)$/);
       terminal.press("Home");
       await terminal.shows(/╭─ Memory lanes ─*╮\s+│ observer/);
     } finally {

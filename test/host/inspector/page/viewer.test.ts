@@ -163,6 +163,10 @@ describe.skipIf(!HAS_CHROMIUM)("the viewer in a real browser", { timeout: 90_000
 
     it("zooms, moves, and shows time instead of events", async () => {
       await page.locator(".bars").first().waitFor();
+      // Where playing was stopped there need not be a run.
+      await page.keyboard.press("Home");
+      for (let time = 0; time < 2; time++) await page.keyboard.press("1");
+      await settled(page);
       for (let time = 0; time < 6; time++) await page.keyboard.press("z");
       await page.locator(".run").first().waitFor();
       await expect.poll(() => stretches(page)).toBeGreaterThan(20);
